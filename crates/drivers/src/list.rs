@@ -1,6 +1,6 @@
 //! From the list of protocols to one driver that speaks those of an arm.
 
-use engine::driver::Compile;
+use engine::driver::CompileContext;
 use plan::diagnostic::Diagnostic;
 use plan::operation::TargetOf;
 
@@ -9,7 +9,7 @@ macro_rules! drivers {
     ($($name:literal => $variant:ident($driver:path, $probe:path, [$($scheme:literal),+])),+ $(,)?) => {
         mod any {
             use engine::clock::Clock;
-            use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+            use engine::driver::{Call, CompileContext, NewConnection, Driver, Exchange};
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
             use plan::document::Table;
@@ -131,7 +131,7 @@ macro_rules! drivers {
                     &self.spans
                 }
 
-                fn compile(&self, compile: Compile<'_>) -> Result<AnyOperation, Vec<Diagnostic>> {
+                fn compile(&self, compile: CompileContext<'_>) -> Result<AnyOperation, Vec<Diagnostic>> {
                     let astray = crate::list::astray(&compile, SCHEMES);
                     let compiled = match compile.operation.protocol.as_str() {
                         $($name => <$driver>::default().compile(compile).map(AnyOperation::$variant),)+
@@ -162,14 +162,14 @@ macro_rules! drivers {
                     endpoint: &Endpoint,
                     stream: Stream,
                     exchange: &mut Exchange<C>,
-                ) -> Result<Connected<AnyConnection>, (FailureKind, String)> {
+                ) -> Result<NewConnection<AnyConnection>, (FailureKind, String)> {
                     match operation {
                         $(AnyOperation::$variant(operation) => {
                             exchange.own_spans_after(self.before[Place::$variant as usize]);
                             let driver = <$driver>::default();
                             let connected =
                                 driver.connect(operation, endpoint, stream, exchange).await?;
-                            Ok(Connected {
+                            Ok(NewConnection {
                                 connection: AnyConnection::$variant(connected.connection),
                                 background: connected.background,
                             })
@@ -253,8 +253,8 @@ pub(crate) fn place(spans: &mut Vec<&'static str>, own: &[&'static str]) -> usiz
 }
 
 /// An operation whose target is an address of other protocols.
-pub(crate) fn astray(compile: &Compile<'_>, schemes: &[(&str, &str)]) -> Option<Diagnostic> {
-    let Compile { operation, targets, .. } = compile;
+pub(crate) fn astray(compile: &CompileContext<'_>, schemes: &[(&str, &str)]) -> Option<Diagnostic> {
+    let CompileContext { operation, targets, .. } = compile;
     let places = match &operation.target {
         TargetOf::Fixed(place) => std::slice::from_ref(place),
         TargetOf::ByRow(places) => places,

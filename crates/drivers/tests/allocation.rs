@@ -17,9 +17,9 @@ use drivers::http2::driver::Http2;
 use drivers::smtp::driver::Smtp;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
-use engine::conduct::{Setup, run_virtual};
-use engine::driver::{Compile, Driver, Exchange};
+use engine::driver::{CompileContext, Driver, Exchange};
 use engine::transport::{Address, Endpoint, MemoryNetwork, Stream};
+use engine::trial::{Setup, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
@@ -142,7 +142,7 @@ async fn allocations_of_mail(table: &str) -> u64 {
     assert_eq!(problems, []);
     let named = plan::operation::Operation::named("mail");
     let planned = plan::operation::Operation { table, ..named };
-    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     let operation = Smtp.compile(compile).expect("it compiles");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
@@ -195,7 +195,7 @@ async fn answer_streams(mut stream: TcpStream) -> std::io::Result<()> {
 /// What so many operations allocate on one line of a kept connection that has carried some.
 async fn allocations_of_stream(table: &str, operations: u64) -> u64 {
     let planned = planned::planned("http2", table);
-    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     let operation = Http2.compile(compile).expect("it compiles");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
@@ -254,7 +254,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
         end: engine::EndSignal::new(),
     };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    let trial = run_virtual(&setup, (&clock, network), 1, &mut |_| {}).expect("it runs");
+    let trial = run_virtual(&setup, &clock, network, 1, &mut |_| {}).expect("it runs");
     assert_eq!(trial.totals.total().succeeded, operations);
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }

@@ -4,8 +4,8 @@
 //! Not here: what a protocol says (see `drivers`), what a result means (see `judge`).
 
 pub mod clock;
-pub mod conduct;
 pub mod driver;
+pub mod exchange;
 pub mod file;
 pub mod placement;
 pub mod preflight;
@@ -13,6 +13,7 @@ pub mod process;
 pub mod selfcheck;
 mod stop;
 pub mod transport;
+pub mod trial;
 mod worker;
 
 pub use stop::{EndSignal, StopSignal};

@@ -2,7 +2,7 @@
 //! processors.
 //!
 //! [`judge`] is pure: what the run needs against what the machine gives. Not here: whether the
-//! target answers (see `transport::first_contact`).
+//! target answers (see `transport::check_reachable`).
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ const REUSE_SECONDS: f64 = 1.0;
 
 /// Something that will go wrong, or may.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct PreflightFinding {
     /// `Error`: the run cannot be what it says. `Warning`: it may not. `Info`: done about it.
     pub severity: Severity,
     /// One sentence, with numbers.
@@ -157,12 +157,12 @@ impl Limits {
 
 /// Raises the soft limit of file descriptors as far as the run needs it and the hard limit allows,
 /// says so, and then says what remains. Processes started afterwards inherit the raised limit.
-pub fn prepare(demand: &Demand) -> Vec<Problem> {
+pub fn prepare(demand: &Demand) -> Vec<PreflightFinding> {
     let mut limits = Limits::read();
     let mut problems = Vec::new();
     let wanted = demand.files(&limits).min(limits.files_hard);
     if wanted > limits.files_soft && raise_files(wanted, limits.files_hard).is_ok() {
-        problems.push(Problem {
+        problems.push(PreflightFinding {
             severity: Severity::Info,
             claim: format!(
                 "the limit of file descriptors was raised from {} to {wanted} for this run",
@@ -177,7 +177,7 @@ pub fn prepare(demand: &Demand) -> Vec<Problem> {
 }
 
 /// What is foreseen, the worst kind first.
-pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
+pub fn judge(demand: &Demand, limits: &Limits) -> Vec<PreflightFinding> {
     let found = [
         files(demand, limits),
         ports(demand, limits),
@@ -185,7 +185,7 @@ pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
         processors(demand, limits),
         polling(demand, limits),
     ];
-    let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
+    let mut problems: Vec<PreflightFinding> = found.into_iter().flatten().collect();
     problems.sort_by_key(|problem| problem.severity);
     problems
 }
@@ -196,9 +196,9 @@ fn held(targets: &[Endpoint]) -> (u64, u64) {
     (held.clone().sum::<u64>().max(1), held.max().unwrap_or(1))
 }
 
-fn files(demand: &Demand, limits: &Limits) -> Option<Problem> {
+fn files(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let needed = demand.files(limits);
-    (needed > limits.files_soft).then(|| Problem {
+    (needed > limits.files_soft).then(|| PreflightFinding {
         severity: if demand.is_certain { Severity::Error } else { Severity::Warning },
         claim: format!(
             "{} connections need about {needed} file descriptors, and {} are allowed",
@@ -208,7 +208,7 @@ fn files(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
-fn ports(demand: &Demand, limits: &Limits) -> Option<Problem> {
+fn ports(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let ports = limits.ports?;
     let is_reused = limits.time_wait_reuse == 1 || (limits.time_wait_reuse == 2 && demand.is_local);
     let held = if is_reused { REUSE_SECONDS } else { TIME_WAIT_SECONDS };
@@ -223,7 +223,7 @@ fn ports(demand: &Demand, limits: &Limits) -> Option<Problem> {
     } else {
         (Severity::Warning, "a new connection for each operation".to_owned())
     };
-    Some(Problem {
+    Some(PreflightFinding {
         severity,
         claim: format!(
             "{wanted}: the {ports} local ports allow {budget:.0} a second to one address, since each \
@@ -233,10 +233,10 @@ fn ports(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
-fn memory(demand: &Demand, limits: &Limits) -> Option<Problem> {
+fn memory(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let (needed, available) = (demand.recorder_bytes, limits.memory_available);
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    (needed > available / 2).then(|| Problem {
+    (needed > available / 2).then(|| PreflightFinding {
         severity: if needed > available { Severity::Error } else { Severity::Warning },
         claim: format!(
             "the histograms of all operations on {} workers need {} MiB of memory, and {} MiB are \
@@ -249,8 +249,8 @@ fn memory(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
-fn processors(demand: &Demand, limits: &Limits) -> Option<Problem> {
-    (demand.workers > limits.cores).then(|| Problem {
+fn processors(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
+    (demand.workers > limits.cores).then(|| PreflightFinding {
         severity: Severity::Warning,
         claim: format!(
             "{} workers share {} processors, and will wait for each other",
@@ -260,8 +260,8 @@ fn processors(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
-fn polling(demand: &Demand, limits: &Limits) -> Option<Problem> {
-    (demand.busy_poll && demand.workers >= limits.cores).then(|| Problem {
+fn polling(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
+    (demand.busy_poll && demand.workers >= limits.cores).then(|| PreflightFinding {
         severity: Severity::Warning,
         claim: format!(
             "`busy_poll` is not followed: beside the workers ({}) none of the processors ({}) is left",

@@ -1,12 +1,12 @@
-//! The wish to stop, from outside (Ctrl-C) or from the conduct of the trial itself; and the wish to end the
-//! measure phase because enough is known, which stops nothing else.
+//! Signals that end a trial: a request to stop, from the user or from the trial itself, and a request to end the
+//! measure phase because enough is known.
 
 use std::sync::Arc;
 
 use record::EarlyEnd;
 use tokio::sync::watch;
 
-/// A counted wish to stop that threads and tasks can wait for. Clones share it.
+/// A counted request to stop that threads and tasks can wait for. Clones share it.
 ///
 /// The first request ends planning, and what is in flight may finish; the second gives that up too.
 #[derive(Debug, Clone)]
@@ -15,22 +15,22 @@ pub struct StopSignal {
 }
 
 impl StopSignal {
-    /// Nobody wishes to stop.
+    /// No request yet.
     pub fn new() -> Self {
         Self { requests: Arc::new(watch::Sender::new(0)) }
     }
 
-    /// Wishes to stop, once more.
+    /// Requests to stop, once more.
     pub fn request(&self) {
         self.requests.send_modify(|requests| *requests += 1);
     }
 
-    /// How often it was wished.
+    /// Number of requests.
     pub fn requests(&self) -> u32 {
         *self.requests.borrow()
     }
 
-    /// Resolves when it was wished so often. Cancel-safe.
+    /// Resolves after this many requests. Cancel-safe.
     pub async fn requested(&self, times: u32) {
         let mut receiver = self.requests.subscribe();
         // The sender lives as long as `self`, so that this cannot fail.
@@ -44,47 +44,47 @@ impl Default for StopSignal {
     }
 }
 
-/// The wish of whoever conducts a run that a trial's measure phase ends now. Clones share it.
+/// A request to end the measure phase of a trial now. Clones share it.
 ///
-/// What is in flight is waited for as at the planned end, and the trial is not an interrupted one.
+/// Operations in flight are awaited as at the planned end, and the trial does not count as interrupted.
 #[derive(Debug, Clone)]
 pub struct EndSignal {
-    wish: Arc<watch::Sender<Option<EarlyEnd>>>,
+    reason: Arc<watch::Sender<Option<EarlyEnd>>>,
 }
 
 impl EndSignal {
-    /// Nobody wishes it to end.
+    /// No request yet.
     pub fn new() -> Self {
-        Self { wish: Arc::new(watch::Sender::new(None)) }
+        Self { reason: Arc::new(watch::Sender::new(None)) }
     }
 
-    /// Wishes it to end; the first reason counts.
+    /// Requests the end; the first reason counts.
     pub fn request(&self, why: EarlyEnd) {
-        self.wish.send_if_modified(|wish| {
-            let first = wish.is_none();
+        self.reason.send_if_modified(|reason| {
+            let first = reason.is_none();
             if first {
-                *wish = Some(why);
+                *reason = Some(why);
             }
             first
         });
     }
 
-    /// Why it is to end, if it is.
+    /// The reason, if the end was requested.
     pub fn reason(&self) -> Option<EarlyEnd> {
-        self.wish.borrow().clone()
+        self.reason.borrow().clone()
     }
 
-    /// Whether it is to end.
+    /// Whether the end was requested.
     pub fn is_requested(&self) -> bool {
-        self.wish.borrow().is_some()
+        self.reason.borrow().is_some()
     }
 
-    /// Resolves with the reason when it is to end. Cancel-safe.
+    /// Resolves with the reason when the end is requested. Cancel-safe.
     pub(crate) async fn requested(&self) -> EarlyEnd {
-        let mut receiver = self.wish.subscribe();
-        let wish = receiver.wait_for(Option::is_some).await;
-        let wish = wish.expect("the sender lives as long as `self`");
-        wish.clone().expect("it was waited for")
+        let mut receiver = self.reason.subscribe();
+        let reason = receiver.wait_for(Option::is_some).await;
+        let reason = reason.expect("the sender lives as long as `self`");
+        reason.clone().expect("it was waited for")
     }
 }
 

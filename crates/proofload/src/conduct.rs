@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
-use engine::conduct::{ConductError, Output, Setup, layout, run_together};
 use engine::process::{Launcher, ProcessError};
+use engine::trial::{Setup, TrialError, TrialOutput, layout, run_together};
 use engine::{EndSignal, StopSignal};
 use judge::case::gave_up;
 use judge::summarize::{Summariser, TrialInput};
@@ -276,7 +276,7 @@ impl Conduct<'_> {
                 let lost = watch.lost().map(|(place, early)| (planned[place].clone(), early));
                 self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
-            Err(ConductError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
+            Err(TrialError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
             Err(error) => {
                 let problem = self.not_executed(&error, &planned[0]);
                 let problem = redaction::of_problem(problem, secrets);
@@ -318,24 +318,24 @@ impl Conduct<'_> {
         })
     }
 
-    fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
+    fn not_executed(&self, error: &TrialError, planned: &TrialPlan) -> Problem {
         let problem = match error {
-            ConductError::Compile(problems) => {
+            TrialError::Compile(problems) => {
                 let text = self.experiment.sources.render(problems, Colour::Off);
                 return Problem::experiment(text);
             }
-            ConductError::Process(process @ ProcessError::Interrupted { .. }) => {
+            TrialError::Process(process @ ProcessError::Interrupted { .. }) => {
                 Problem { exit: Exit::Undecided, ..Problem::environment(process.to_string()) }
             }
-            ConductError::Process(process) => {
+            TrialError::Process(process) => {
                 let problem = Problem::environment(process.to_string());
                 match process.hint() {
                     Some(hint) => problem.hint(hint),
                     None => problem,
                 }
             }
-            ConductError::Target(target) => Problem::target(target),
-            ConductError::Generator(_) => Problem::environment(error.to_string()),
+            TrialError::Target(target) => Problem::target(target),
+            TrialError::Generator(_) => Problem::environment(error.to_string()),
         };
         problem.during(format!("starting trial {}", planned.index))
     }
@@ -392,10 +392,10 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
 fn store(
     writer: &mut TrialWriter<'_>,
     shown: (&mut Live, usize),
-    output: Output,
+    output: TrialOutput,
 ) -> io::Result<()> {
     match output {
-        Output::Event(event) => {
+        TrialOutput::Event(event) => {
             match shown {
                 (live, 0) => live.event(&event),
                 (live, _) => live.beside(&event),
@@ -405,9 +405,9 @@ fn store(
             }
             writer.event(&event)
         }
-        Output::Window(window) => writer.window(&window),
-        Output::Samples(samples) => writer.samples(&samples),
-        Output::AllFailed(_) => Ok(()),
+        TrialOutput::Window(window) => writer.window(&window),
+        TrialOutput::Samples(samples) => writer.samples(&samples),
+        TrialOutput::AllFailed(_) => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! All are decided in `report` from the windows that have closed and from how operations ended; here the decision becomes a signal to the engine.
 
 use engine::EndSignal;
-use engine::conduct::Output;
+use engine::trial::TrialOutput;
 use judge::criteria::fail_fast::FailFast;
 use judge::criteria::precision::Precision;
 use judge::findings::all_failed;
@@ -107,21 +107,21 @@ fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
 
 impl Watch<'_> {
     /// Looks at what the trial at this place says.
-    pub fn see(&mut self, place: usize, output: &Output) {
+    pub fn see(&mut self, place: usize, output: &TrialOutput) {
         if self.end.is_requested() {
             return;
         }
         match output {
-            Output::Window(window) => {
+            TrialOutput::Window(window) => {
                 self.give_up(place, window);
                 self.look(place, window);
             }
-            Output::AllFailed(seen) => self.stop_at(place, seen),
+            TrialOutput::AllFailed(seen) => self.stop_at(place, seen),
             // What fails from now on may be meant to.
-            Output::Event(Event { kind: EventKind::Fault { .. }, .. }) => {
+            TrialOutput::Event(Event { kind: EventKind::Fault { .. }, .. }) => {
                 self.stops_at_failures = false;
             }
-            Output::Event(_) | Output::Samples(_) => {}
+            TrialOutput::Event(_) | TrialOutput::Samples(_) => {}
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     /// A hundred operations of 1 to 2 ms.
-    fn window(number: u64) -> Output {
+    fn window(number: u64) -> TrialOutput {
         let mut times = Histogram::new(COARSE);
         (0..100).for_each(|step| times.record(1_000_000 + step * 10_000));
         let part = OperationWindow {
@@ -225,7 +225,7 @@ mod tests {
             response_time: Some(times),
             ..OperationWindow::default()
         };
-        Output::Window(Window { number, operations: vec![part] })
+        TrialOutput::Window(Window { number, operations: vec![part] })
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         plan.adaptive.as_mut().expect("it is").looks.extend_from_within(..);
         plan.trials.push(TrialPlan { index: 2, order: 2, arm: 1, ..plan.trials[0].clone() });
         let empty =
-            |number| Output::Window(Window { number, operations: vec![Default::default()] });
+            |number| TrialOutput::Window(Window { number, operations: vec![Default::default()] });
         for known in [true, false] {
             let mut early_end = EarlyEnd::new(&plan);
             let end = EndSignal::new();
@@ -279,13 +279,13 @@ mod tests {
     }
 
     /// Twenty operations that were refused within a second.
-    fn all_refused() -> Output {
+    fn all_refused() -> TrialOutput {
         let detail = "connecting: connection refused".to_owned();
         let failures = Failures { count: 20, kind: FailureKind::Refused, status: 0, detail };
-        Output::AllFailed(AllFailed { failures, elapsed_ns: 1_000_000_000, pending: 0 })
+        TrialOutput::AllFailed(AllFailed { failures, elapsed_ns: 1_000_000_000, pending: 0 })
     }
 
-    fn ends_with(plan: &Plan, outputs: &[Output]) -> Option<EndReason> {
+    fn ends_with(plan: &Plan, outputs: &[TrialOutput]) -> Option<EndReason> {
         let mut early_end = EarlyEnd::new(plan);
         let end = EndSignal::new();
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
@@ -307,7 +307,7 @@ mod tests {
         let plan = Plan { adaptive: None, ..plan() };
         let (name, action) = ("store".to_owned(), "kill".to_owned());
         let kind = EventKind::Fault { name, action, failed: None };
-        let fault = Output::Event(Event { at_ns: 0, kind });
+        let fault = TrialOutput::Event(Event { at_ns: 0, kind });
         assert_eq!(ends_with(&plan, &[fault, all_refused()]), None);
         let text = "title = \"shed\"\ncriteria = [\"failed > 0\"]\n[target]\n\
                     url = \"http://127.0.0.1:1\"\n[load]\nrate = \"10/s\"\nduration = \"1s\"\n\

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use drivers::AnyDriver;
-use engine::driver::{Compile, Driver};
+use engine::driver::{CompileContext, Driver};
 use engine::file;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
@@ -89,7 +89,7 @@ impl Known for Here {
     }
 
     fn check(&self, operation: &Operation, targets: &[Target]) -> Vec<Diagnostic> {
-        let compile = Compile { operation, targets, wall_clock: "" };
+        let compile = CompileContext { operation, targets, wall_clock: "" };
         let driver = AnyDriver::of([operation.protocol.as_str()]).ok();
         let compiled = driver.map(|driver| driver.compile(compile));
         compiled.and_then(Result::err).unwrap_or_default()

@@ -3,7 +3,7 @@
 //!
 //! Not here: the plan, which never shows them.
 
-use engine::conduct::Output;
+use engine::trial::TrialOutput;
 use plan::secret::Secrets;
 use record::EarlyEnd;
 use record::event::EventKind;
@@ -35,8 +35,8 @@ const WORDS: [&str; 15] = [
 const DELIVERY_TIME: &str = "delivery_time";
 
 /// The event as it may be shown and stored.
-pub fn of_output(output: Output, secrets: &Secrets) -> Output {
-    let Output::Event(mut event) = output else { return output };
+pub fn of_output(output: TrialOutput, secrets: &Secrets) -> TrialOutput {
+    let TrialOutput::Event(mut event) = output else { return output };
     match &mut event.kind {
         EventKind::FailureSeen { detail: said, .. }
         | EventKind::TrialStarted { arm: said, .. }
@@ -49,7 +49,7 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
         EventKind::EndedEarly(early) => of_early_end(early, secrets),
         _ => {}
     }
-    Output::Event(event)
+    TrialOutput::Event(event)
 }
 
 /// The facts of a trial as they may be stored.

@@ -7,7 +7,7 @@ use drivers::AnyDriver;
 use drivers::probe::{Check, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
-use engine::driver::{Call, Compile, Connected, Driver, Exchange, Turn};
+use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange, NewConnection};
 use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::mix::Mix;
@@ -67,7 +67,7 @@ async fn try_all(
     stop: &StopSignal,
 ) -> Result<Tried, Problem> {
     let unusable = |error: &dyn std::fmt::Display| Problem::environment(error.to_string());
-    let targets = arm.targets.iter().map(|target| processes.places().fill_target(target));
+    let targets = arm.targets.iter().map(|target| processes.addresses().fill_target(target));
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
     let clock = Real::start().map_err(|error| unusable(&error))?;
     let mut tried = Tried { text: String::new(), all_succeeded: true };
@@ -76,7 +76,7 @@ async fn try_all(
         let target = &targets[operation.target.index(call.row)];
         let endpoint = Endpoint::resolve(target).map_err(|error| unusable(&error))?;
         let wall_clock = now_text();
-        let compile = Compile { operation, targets: &targets, wall_clock: &wall_clock };
+        let compile = CompileContext { operation, targets: &targets, wall_clock: &wall_clock };
         let compiled = driver.compile(compile);
         let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
         let mut exchange = Exchange::new(clock.clone());
@@ -89,7 +89,7 @@ async fn try_all(
             () = stop.requested(1) => return Err(stopped()),
         };
         let dialogue = exchange.dialogue.unwrap_or_default();
-        for Turn { is_ours, text } in &dialogue {
+        for DialogueEntry { is_ours, text } in &dialogue {
             quote_lines(&mut tried.text, if *is_ours { '>' } else { '<' }, text, false);
         }
         tried.text.push_str(if dialogue.is_empty() { "" } else { "\n" });
@@ -140,7 +140,7 @@ async fn attempt(
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
     let stream = Kernel.open(endpoint, exchange).await?;
-    let Connected { mut connection, background } =
+    let NewConnection { mut connection, background } =
         driver.connect(operation, endpoint, stream, exchange).await?;
     // It ends with the streams of its connection, at the latest with the runtime.
     let _ = background.map(spawn_local);

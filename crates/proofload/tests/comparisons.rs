@@ -12,8 +12,8 @@ use std::sync::Arc;
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
-use engine::conduct::{Output, Setup, run_virtual_together};
 use engine::transport::MemoryNetwork;
+use engine::trial::{Setup, TrialOutput, run_virtual_together};
 use judge::summarize::{Summariser, TrialInput};
 use plan::experiment::{self, Experiment, Inputs, Known, Options, World};
 use plan::load::Model;
@@ -167,9 +167,9 @@ fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<
         });
     }
     let mut windows = vec![Vec::new(); planned.len()];
-    let means = (&clock, network.clone());
-    let trials = run_virtual_together(&setups, means, 1, &mut |place, output| {
-        if let Output::Window(window) = output {
+    let network = network.clone();
+    let trials = run_virtual_together(&setups, &clock, network, 1, &mut |place, output| {
+        if let TrialOutput::Window(window) = output {
             windows[place].push(window);
         }
     });

@@ -1,7 +1,7 @@
 //! The driver: HTTP/1.1 behind the engine's seam.
 
 use engine::clock::Clock;
-use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
@@ -39,7 +39,7 @@ impl Driver for Http1 {
         Self::SPANS
     }
 
-    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+    fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
         compile::operation(compile.operation)
     }
 
@@ -57,9 +57,9 @@ impl Driver for Http1 {
         endpoint: &Endpoint,
         stream: Stream,
         _exchange: &mut Exchange<C>,
-    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let conversation = Conversation::new(stream, &endpoint.authority);
-        Ok(Connected { connection: Connection(Some(conversation)), background: None })
+        Ok(NewConnection { connection: Connection(Some(conversation)), background: None })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {

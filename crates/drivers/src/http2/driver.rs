@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::clock::Clock;
-use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use h2::client::Builder;
 use http::uri::{Authority, Scheme};
@@ -56,7 +56,7 @@ impl Driver for Http2 {
         Self::SPANS
     }
 
-    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+    fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
         compile::operation(compile.operation)
     }
 
@@ -82,7 +82,7 @@ impl Driver for Http2 {
         endpoint: &Endpoint,
         stream: Stream,
         _exchange: &mut Exchange<C>,
-    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let is_tls = stream.is_tls();
         if is_tls && stream.alpn() != Some(b"h2") {
             let detail = format!("{endpoint} did not agree to speak HTTP/2 (ALPN h2) over TLS");
@@ -106,7 +106,7 @@ impl Driver for Http2 {
             ended.come();
         });
         let connection = Connection::new(send, ending, Place { scheme, authority });
-        Ok(Connected { connection, background: Some(background) })
+        Ok(NewConnection { connection, background: Some(background) })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Line> {

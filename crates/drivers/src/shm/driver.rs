@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::clock::Clock;
-use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use record::{FailureKind, Outcome};
@@ -37,7 +37,7 @@ impl Driver for Shm {
         Self::SPANS
     }
 
-    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+    fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
         compile::operation(compile.operation)
     }
 
@@ -55,13 +55,13 @@ impl Driver for Shm {
         _endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let begun_at = exchange.now();
-        exchange.if_late = FailureKind::GreetingTimeout;
+        exchange.timeout_kind = FailureKind::GreetingTimeout;
         let greeted = Link::over(stream).await;
         exchange.stamp(WELCOME, exchange.now() - begun_at);
         let link = greeted.map_err(|failure| (failure.kind, failure.detail))?;
-        Ok(Connected { connection: Connection(Rc::new(link)), background: None })
+        Ok(NewConnection { connection: Connection(Rc::new(link)), background: None })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Channel> {

@@ -1,7 +1,7 @@
 //! The driver: SMTP behind the engine's seam.
 
 use engine::clock::Clock;
-use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use record::{FailureKind, Outcome};
@@ -37,7 +37,7 @@ impl Driver for Smtp {
         Self::SPANS
     }
 
-    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+    fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
         compile::operation(&compile)
     }
 
@@ -47,12 +47,12 @@ impl Driver for Smtp {
         endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let session = &operation.session;
         match session.open((endpoint, stream), exchange).await {
             Ok((line, offers)) => {
                 let conversation = Conversation::new(line, session.clone(), offers);
-                Ok(Connected { connection: Connection(Some(conversation)), background: None })
+                Ok(NewConnection { connection: Connection(Some(conversation)), background: None })
             }
             Err(failure) => {
                 exchange.status = failure.code;

@@ -55,7 +55,7 @@ impl Line {
         bytes: &[u8],
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
-        exchange.said(true, bytes);
+        exchange.note_dialogue(true, bytes);
         self.hand_over([bytes], exchange).await
     }
 
@@ -67,7 +67,10 @@ impl Line {
         parts: [&[u8]; 3],
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
-        parts.iter().filter(|part| !part.is_empty()).for_each(|part| exchange.said(true, part));
+        parts
+            .iter()
+            .filter(|part| !part.is_empty())
+            .for_each(|part| exchange.note_dialogue(true, part));
         self.hand_over(parts, exchange).await
     }
 
@@ -80,7 +83,7 @@ impl Line {
         shown: &str,
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
-        exchange.said(true, shown.as_bytes());
+        exchange.note_dialogue(true, shown.as_bytes());
         self.hand_over([secret], exchange).await
     }
 
@@ -91,12 +94,12 @@ impl Line {
         loop {
             match self.take() {
                 Ok(Some(reply)) => {
-                    exchange.said(false, self.text(reply));
+                    exchange.note_dialogue(false, self.text(reply));
                     return Ok(reply);
                 }
                 Ok(None) => {}
                 Err(fault) => {
-                    exchange.said(false, self.unread());
+                    exchange.note_dialogue(false, self.unread());
                     return Err(fault.into());
                 }
             }

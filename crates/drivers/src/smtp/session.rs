@@ -61,11 +61,11 @@ impl Session {
         exchange: &mut Exchange<C>,
     ) -> Result<(Line, Offers), Failure> {
         let mut phase = Phase { since: exchange.now() };
-        exchange.if_late = FailureKind::GreetingTimeout;
+        exchange.timeout_kind = FailureKind::GreetingTimeout;
         let mut line = Line::new(stream);
         let greeting = line.reply(exchange).await?;
         phase.end(span::GREETING, exchange);
-        exchange.if_late = FailureKind::Timeout;
+        exchange.timeout_kind = FailureKind::Timeout;
         want(Class::Done, "greeting", greeting, &line)?;
         let mut offers = self.introduce(&mut line, exchange).await?;
         phase.end(span::EHLO, exchange);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use drivers::probe::{Check, Probe};
 use drivers::{AnyDriver, AnyOperation, protocol_names};
-use engine::driver::{Compile, Driver, Exchange};
+use engine::driver::{CompileContext, Driver, Exchange};
 use engine::transport::{Address, Endpoint, Stream};
 use record::{FailureKind, Outcome};
 
@@ -15,7 +15,8 @@ use crate::stand::{Ticks, call, planned, run};
 fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
     let driver = AnyDriver::of(["http"]).expect("http is in the list");
     let planned = planned(text);
-    let compiled = driver.compile(Compile { operation: &planned, targets: &[], wall_clock: "" });
+    let compiled =
+        driver.compile(CompileContext { operation: &planned, targets: &[], wall_clock: "" });
     let operation: AnyOperation = compiled.expect("it compiles");
     let endpoint = Endpoint {
         authority: "example.test".into(),

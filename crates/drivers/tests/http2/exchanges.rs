@@ -7,7 +7,7 @@ use bytes::Bytes;
 use drivers::http2::probe::probe;
 use drivers::probe::Check;
 use engine::clock::{Clock, Virtual};
-use engine::driver::{Compile, Driver, Exchange};
+use engine::driver::{CompileContext, Driver, Exchange};
 use h2::server::Builder;
 use http::{HeaderMap, Response};
 use plan::diagnostic::{Colour, render};
@@ -302,7 +302,7 @@ fn what_http2_has_no_place_for_is_told_with_its_place() {
     let text = "[http2]\npth = \"/\"\n[http2.header]\nConnection = \"close\"\nte = \"gzip\"\n\
                 host = \"a b\"\nTransfer-Encoding = \"chunked\"\nx = \"y\"\n";
     let planned = planned(text);
-    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     let problems = drivers::http2::driver::Http2.compile(compile).expect_err("it has problems");
     let shown = render("x.toml", text, &problems, Colour::Off);
     for (what, place) in [

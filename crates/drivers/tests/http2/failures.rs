@@ -46,7 +46,7 @@ fn reset(reason: Reason) -> (Outcome, String, bool) {
 }
 
 /// The same with a peer that says these bytes.
-fn said(bytes: Vec<u8>) -> (Outcome, String, bool) {
+fn exchange_after(bytes: Vec<u8>) -> (Outcome, String, bool) {
     ended(move |_, stream| say(stream, bytes.leak()))
 }
 
@@ -93,9 +93,9 @@ fn a_line_carries_on_after_a_failure_of_its_stream() {
 
 #[test]
 fn an_operation_that_a_leaving_peer_did_not_take_up_is_told_so() {
-    let left = said([SETTINGS, &going_away(0, 0)].concat());
+    let left = exchange_after([SETTINGS, &going_away(0, 0)].concat());
     check(left, FailureKind::GoingAway, "the peer is ending the connection", false);
-    let calm = said([SETTINGS, &going_away(0, 11)].concat());
+    let calm = exchange_after([SETTINGS, &going_away(0, 11)].concat());
     check(calm, FailureKind::GoingAway, "the peer is ending the connection", false);
 }
 
@@ -154,9 +154,9 @@ fn a_server_of_http1_is_told_as_one() {
         "<!DOCTYPE HTML>\n<html lang=\"en\">\n",
     ] {
         let told = "the peer answers HTTP/1.1, not HTTP/2: ask it with `http`";
-        check(said(old.as_bytes().to_vec()), FailureKind::Malformed, told, false);
+        check(exchange_after(old.as_bytes().to_vec()), FailureKind::Malformed, told, false);
     }
-    let garbage = said(b"220 mail.example ESMTP ready and waiting\r\n".to_vec());
+    let garbage = exchange_after(b"220 mail.example ESMTP ready and waiting\r\n".to_vec());
     check(garbage, FailureKind::Malformed, "the peer broke a rule of the connection", false);
 }
 

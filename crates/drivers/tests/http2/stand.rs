@@ -7,7 +7,7 @@ use drivers::http2::driver::Http2;
 use drivers::http2::line::{Connection, Line};
 use drivers::http2::operation::Operation;
 use engine::clock::Virtual;
-use engine::driver::{Call, Compile, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange};
 use engine::transport::{Address, Endpoint, Stream};
 use h2::RecvStream;
 use h2::server::{Builder, SendResponse};
@@ -29,7 +29,7 @@ pub fn planned(text: &str) -> plan::operation::Operation {
 
 /// A compiled operation.
 pub fn operation(text: &str) -> Operation {
-    let compile = Compile { operation: &planned(text), targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned(text), targets: &[], wall_clock: "" };
     Http2.compile(compile).expect("the operation of the test compiles")
 }
 

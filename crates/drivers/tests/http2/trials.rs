@@ -9,9 +9,9 @@ use std::time::Duration;
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
-use engine::conduct::{Setup, run_virtual};
 use engine::transport::MemoryNetwork;
 use engine::transport::memory::Accept;
+use engine::trial::{Setup, run_virtual};
 use h2::Reason;
 use h2::server::Builder;
 use http::Response;
@@ -26,14 +26,14 @@ use crate::stand::{Asked, planned, serve};
 const MS: u64 = 1_000_000;
 
 /// A load of one second towards a server in memory.
-struct Trying {
+struct TestTrial {
     clock: Virtual,
     network: MemoryNetwork,
     load: Load,
     workers: usize,
 }
 
-impl Trying {
+impl TestTrial {
     fn new(model: Model, connections: u32, streams: u32) -> Self {
         let load = Load {
             model,
@@ -104,18 +104,18 @@ impl Trying {
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };
-        let means = (&self.clock, self.network.clone());
-        run_virtual(&setup, means, self.workers, &mut |_| {}).expect("it runs")
+        let network = self.network.clone();
+        run_virtual(&setup, &self.clock, network, self.workers, &mut |_| {}).expect("it runs")
     }
 }
 
 #[test]
 fn a_closed_load_is_connections_times_streams() {
     for workers in [1, 2] {
-        let mut trying = Trying::new(Model::Closed, 4, 25);
-        trying.workers = workers;
-        trying.answered_after(&Builder::new(), 5 * MS);
-        let trial = trying.run();
+        let mut test_trial = TestTrial::new(Model::Closed, 4, 25);
+        test_trial.workers = workers;
+        test_trial.answered_after(&Builder::new(), 5 * MS);
+        let trial = test_trial.run();
         let total = trial.totals.total();
         assert_eq!((total.succeeded, total.failed), (20_000, 0), "{workers} workers");
         assert_eq!((trial.in_flight.max, trial.pool.connections_opened), (100, 4));
@@ -128,9 +128,9 @@ fn a_closed_load_is_connections_times_streams() {
 fn an_open_load_makes_a_connection_when_all_streams_are_busy() {
     // 1,000 a second for 4.5 ms each are five at a time.
     for (streams, opened) in [(1, 5), (2, 3), (5, 1), (100, 1)] {
-        let trying = Trying::open(1_000.0, 100, streams);
-        trying.answered_after(&Builder::new(), 4_500_000);
-        let trial = trying.run();
+        let test_trial = TestTrial::open(1_000.0, 100, streams);
+        test_trial.answered_after(&Builder::new(), 4_500_000);
+        let trial = test_trial.run();
         assert_eq!(trial.totals.total().succeeded, 1_000);
         assert_eq!(trial.pool.connections_opened, opened, "{streams} streams");
         assert_eq!((trial.in_flight.max, trial.pool.waited), (5, 0));
@@ -139,19 +139,19 @@ fn an_open_load_makes_a_connection_when_all_streams_are_busy() {
 
 #[test]
 fn an_open_load_waits_when_all_streams_of_all_connections_are_busy() {
-    let trying = Trying::open(1_000.0, 1, 4);
-    trying.answered_after(&Builder::new(), 5 * MS);
-    let trial = trying.run();
+    let test_trial = TestTrial::open(1_000.0, 1, 4);
+    test_trial.answered_after(&Builder::new(), 5 * MS);
+    let trial = test_trial.run();
     assert_eq!((trial.in_flight.max > 4, trial.pool.connections_opened), (true, 1));
     assert!(trial.pool.waited > 500, "800 a second is all that four streams of 5 ms can do");
 }
 
 #[test]
 fn what_takes_too_long_is_given_up_and_its_connection_is_not() {
-    let mut trying = Trying::new(Model::Closed, 2, 3);
-    trying.load.stop = Stop::Operations { count: 60 };
-    let cancelled = trying.answered_after(&Builder::new(), 150 * MS);
-    let trial = trying.run();
+    let mut test_trial = TestTrial::new(Model::Closed, 2, 3);
+    test_trial.load.stop = Stop::Operations { count: 60 };
+    let cancelled = test_trial.answered_after(&Builder::new(), 150 * MS);
+    let trial = test_trial.run();
     let total = trial.totals.total();
     assert_eq!((total.planned, total.failures_of(FailureKind::Timeout)), (60, 60));
     assert_eq!((trial.pool.connections_opened, trial.pool.connections_lost), (2, 0));
@@ -162,9 +162,9 @@ fn what_takes_too_long_is_given_up_and_its_connection_is_not() {
 fn a_peer_that_allows_few_streams_makes_requests_wait_and_is_noted() {
     let mut builder = Builder::new();
     builder.max_concurrent_streams(5);
-    let trying = Trying::new(Model::Closed, 1, 10);
-    trying.answered_after(&builder, 5 * MS);
-    let trial = trying.run();
+    let test_trial = TestTrial::new(Model::Closed, 1, 10);
+    test_trial.answered_after(&builder, 5 * MS);
+    let trial = test_trial.run();
     let total = trial.totals.total();
     // Those of the first turn may begin before the peer has said what it allows.
     let refused = total.failures_of(FailureKind::StreamRefused);
@@ -181,9 +181,9 @@ fn a_peer_that_allows_few_streams_makes_requests_wait_and_is_noted() {
 
 #[test]
 fn connections_that_end_are_made_anew_and_everything_is_accounted_for() {
-    let trying = Trying::new(Model::Closed, 2, 8);
-    let clock = trying.clock.clone();
-    trying.network.serve("target", move |stream| {
+    let test_trial = TestTrial::new(Model::Closed, 2, 8);
+    let clock = test_trial.clock.clone();
+    test_trial.network.serve("target", move |stream| {
         let clock = clock.clone();
         async move {
             let mut connection = h2::server::handshake(stream).await.expect("a client");
@@ -201,7 +201,7 @@ fn connections_that_end_are_made_anew_and_everything_is_accounted_for() {
             }
         }
     });
-    let trial = trying.run();
+    let trial = test_trial.run();
     let total = trial.totals.total();
     assert_eq!(total.planned, total.succeeded + total.failed + total.abandoned);
     assert_eq!(total.failed, total.failures_of(FailureKind::GoingAway));
@@ -214,11 +214,11 @@ fn connections_that_end_are_made_anew_and_everything_is_accounted_for() {
 
 #[test]
 fn a_connection_that_is_left_counts_until_its_last_answer() {
-    let mut trying = Trying::new(Model::Closed, 1, 2);
-    trying.load.stop = Stop::Operations { count: 100 };
-    let clock = trying.clock.clone();
+    let mut test_trial = TestTrial::new(Model::Closed, 1, 2);
+    test_trial.load.stop = Stop::Operations { count: 100 };
+    let clock = test_trial.clock.clone();
     let opened = Cell::new(0);
-    trying.network.serve("target", move |stream| {
+    test_trial.network.serve("target", move |stream| {
         let clock = clock.clone();
         opened.set(opened.get() + 1);
         let is_first = opened.get() == 1;
@@ -241,7 +241,7 @@ fn a_connection_that_is_left_counts_until_its_last_answer() {
             }
         }
     });
-    let trial = trying.run();
+    let trial = test_trial.run();
     let pool = trial.pool;
     assert_eq!((pool.connections_opened, pool.connections_lost), (2, 1));
     assert_eq!(pool.connections_max, 2, "the one that is left, and the one in its place");
@@ -249,11 +249,11 @@ fn a_connection_that_is_left_counts_until_its_last_answer() {
 
 #[test]
 fn a_connection_for_each_operation_ends_with_it() {
-    let mut trying = Trying::new(Model::Closed, 3, 1);
-    trying.load.reuse = Reuse::NewPerOperation;
-    trying.load.stop = Stop::Operations { count: 30 };
-    trying.answered_after(&Builder::new(), 5 * MS);
-    let trial = trying.run();
+    let mut test_trial = TestTrial::new(Model::Closed, 3, 1);
+    test_trial.load.reuse = Reuse::NewPerOperation;
+    test_trial.load.stop = Stop::Operations { count: 30 };
+    test_trial.answered_after(&Builder::new(), 5 * MS);
+    let trial = test_trial.run();
     assert_eq!(trial.totals.total().succeeded, 30);
     assert_eq!((trial.pool.connections_opened, trial.pool.connections_lost), (30, 0));
 }
@@ -265,9 +265,9 @@ fn those_who_wait_for_a_connection_that_cannot_be_made_try_it_themselves() {
         (|| Accept::Ignore, FailureKind::ConnectTimeout),
     ];
     for (accept, kind) in cases {
-        let mut trying = Trying::new(Model::Closed, 1, 4);
-        trying.load.stop = Stop::Operations { count: 8 };
-        trying.network.listen("target", accept);
-        assert_eq!(trying.run().totals.total().failures_of(kind), 8);
+        let mut test_trial = TestTrial::new(Model::Closed, 1, 4);
+        test_trial.load.stop = Stop::Operations { count: 8 };
+        test_trial.network.listen("target", accept);
+        assert_eq!(test_trial.run().totals.total().failures_of(kind), 8);
     }
 }

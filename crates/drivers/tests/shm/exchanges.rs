@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use drivers::AnyDriver;
 use drivers::probe::Check;
-use engine::driver::{Call, Compile, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange};
 use record::Outcome;
 use shm_channel::{AnswerBuffer, CRC32, Checksum, Reply};
 use tokio::task::{spawn_local, yield_now};
@@ -137,7 +137,7 @@ fn everything_of_one_exchange_is_shown() {
         "shm = { body = \"{\\\"n\\\": 5}\", checksum = true }\n\
          expect = { contains = \"six\" }\nitems = { n = \"$.n\", m = \"$.m\" }",
     );
-    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     let operation = driver.compile(compile).unwrap();
     let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 7, now: 9 };
     let (probe, exchange) = run(async {

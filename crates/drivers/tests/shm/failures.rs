@@ -253,7 +253,7 @@ fn a_silent_peer_is_late_with_its_greeting() {
                 yield_now().await;
             }
         }
-        assert_eq!(exchange.if_late, GreetingTimeout);
+        assert_eq!(exchange.timeout_kind, GreetingTimeout);
     });
 }
 

@@ -10,7 +10,7 @@ use drivers::shm::channel::Channel;
 use drivers::shm::driver::{Connection, Shm};
 use drivers::shm::operation::Operation;
 use engine::clock::Clock;
-use engine::driver::{Call, Compile, Driver, Exchange};
+use engine::driver::{Call, CompileContext, Driver, Exchange};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::target::Target;
 use record::{FailureKind, Outcome};
@@ -105,7 +105,7 @@ pub fn producer() -> (Folder, Producer, Worker) {
 /// A compiled operation.
 pub fn operation(text: &str) -> Operation {
     let planned = crate::planned::planned("shm", text);
-    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     Shm.compile(compile).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 

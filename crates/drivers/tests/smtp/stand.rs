@@ -8,7 +8,7 @@ use drivers::smtp::driver::Smtp;
 use drivers::smtp::operation::Operation;
 use drivers::smtp::span::NAMES;
 use engine::clock::{Clock, Virtual};
-use engine::driver::{Call, Compile, Driver, Exchange, Turn};
+use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange};
 use engine::transport::{Address, Endpoint, Stream};
 use record::{FailureKind, Outcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -77,7 +77,7 @@ pub fn planned(text: &str) -> plan::operation::Operation {
 pub fn operation(text: &str) -> Operation {
     let planned = planned(text);
     let wall_clock = "2026-11-21T12:00:00Z";
-    let compile = Compile { operation: &planned, targets: &[], wall_clock };
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock };
     Smtp.compile(compile).expect("the operation of the test compiles")
 }
 
@@ -137,7 +137,7 @@ impl Talk {
     pub fn ours(&self) -> String {
         let turns = self.exchange.dialogue.iter().flatten();
         let ours = turns.filter(|turn| turn.is_ours);
-        ours.map(|Turn { text, .. }| String::from_utf8_lossy(text)).collect()
+        ours.map(|DialogueEntry { text, .. }| String::from_utf8_lossy(text)).collect()
     }
 }
 

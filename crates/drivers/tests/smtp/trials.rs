@@ -9,9 +9,9 @@ use std::time::Duration;
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::clock::Virtual;
-use engine::conduct::{Output, Setup, run_virtual};
 use engine::transport::MemoryNetwork;
 use engine::transport::memory::Accept;
+use engine::trial::{Setup, TrialOutput, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
@@ -24,13 +24,13 @@ use crate::stand::{HearContent, PLAIN, Step, Wait, accepted, hear, planned, play
 const MS: u64 = 1_000_000;
 
 /// A closed loop of one connection, so many messages long, in which replies may take 100 ms.
-struct Trying {
+struct TestTrial {
     operations: Vec<Operation>,
     messages: u64,
     reuse: Reuse,
 }
 
-impl Trying {
+impl TestTrial {
     fn new(text: &str, messages: u64, reuse: Reuse) -> Self {
         Self { operations: vec![planned(text)], messages, reuse }
     }
@@ -87,13 +87,13 @@ impl Trying {
         };
         let mut details = Vec::new();
         let mut on = |output| {
-            if let Output::Event(event) = output
+            if let TrialOutput::Event(event) = output
                 && let EventKind::FailureSeen { detail, .. } = event.kind
             {
                 details.push(detail);
             }
         };
-        let trial = run_virtual(&setup, (&clock, network), 1, &mut on).expect("it runs");
+        let trial = run_virtual(&setup, &clock, network, 1, &mut on).expect("it runs");
         (trial, details)
     }
 }
@@ -121,7 +121,7 @@ fn paced() -> Vec<Step> {
 fn a_connection_for_each_message_has_all_phases_in_its_response_time() {
     let mut script = paced();
     script.extend([hear("QUIT"), Wait(20 * MS), say("221 bye")]);
-    let (trial, details) = Trying::new(PLAIN, 7, Reuse::NewPerOperation).run(Some(script));
+    let (trial, details) = TestTrial::new(PLAIN, 7, Reuse::NewPerOperation).run(Some(script));
     let total = trial.totals.total();
     assert_eq!((total.succeeded, details), (7, Vec::new()));
     let lengths = [
@@ -155,7 +155,7 @@ fn a_kept_connection_is_greeted_once() {
         script.extend([hear("RSET"), Wait(30 * MS), say("250 ok")]);
         script.extend(accepted());
     }
-    let (trial, details) = Trying::new(PLAIN, 5, Reuse::KeepAlive).run(Some(script));
+    let (trial, details) = TestTrial::new(PLAIN, 5, Reuse::KeepAlive).run(Some(script));
     let total = trial.totals.total();
     assert_eq!((total.succeeded, details), (5, Vec::new()));
     assert_eq!((span(&total, "greeting").0, span(&total, "reset")), (1, (4, u128::from(120 * MS))));
@@ -185,7 +185,7 @@ fn connecting_greeting_and_replies_time_out_as_three_kinds() {
         // Each reply in time, and all of them together too late: the time-out is that of the operation.
         (Some([welcome(&[]), slow()].concat()), FailureKind::Timeout, 100),
     ] {
-        let (trial, _) = Trying::new(PLAIN, 1, Reuse::KeepAlive).run(script);
+        let (trial, _) = TestTrial::new(PLAIN, 1, Reuse::KeepAlive).run(script);
         let total = trial.totals.total();
         assert_eq!(
             (total.failed, total.failures_of(kind)),
@@ -212,7 +212,7 @@ fn slow() -> Vec<Step> {
 fn a_farewell_without_answer_is_waited_for_and_undoes_nothing() {
     let end = vec![hear("QUIT"), Wait(500 * MS)];
     let script = [vec![Wait(MS)], welcome(&[]), accepted(), end].concat();
-    let (trial, details) = Trying::new(PLAIN, 2, Reuse::NewPerOperation).run(Some(script));
+    let (trial, details) = TestTrial::new(PLAIN, 2, Reuse::NewPerOperation).run(Some(script));
     let total = trial.totals.total();
     assert_eq!((total.succeeded, details), (2, Vec::new()));
     assert_eq!(total.service_time.sum(), u128::from(2 * 100 * MS), "as long as was waited");
@@ -223,7 +223,7 @@ fn a_farewell_without_answer_is_waited_for_and_undoes_nothing() {
 fn what_failed_is_said_with_the_words_of_the_server() {
     let script =
         [welcome(&[]), vec![hear("MAIL FROM:<load@client.example>"), say("452 4.3.1 disk full")]];
-    let (trial, details) = Trying::new(PLAIN, 1, Reuse::KeepAlive).run(Some(script.concat()));
+    let (trial, details) = TestTrial::new(PLAIN, 1, Reuse::KeepAlive).run(Some(script.concat()));
     assert_eq!(trial.totals.total().statuses, BTreeMap::from([(452, 1)]));
     assert_eq!(details, ["MAIL: 452 4.3.1 disk full"]);
 }
@@ -231,14 +231,14 @@ fn what_failed_is_said_with_the_words_of_the_server() {
 #[test]
 fn operations_that_open_their_sessions_in_another_way_do_not_share_connections() {
     let one = "smtp = { to = \"a@b.example\", helo = \"one.example\" }";
-    let mut trying = Trying::new(one, 40, Reuse::KeepAlive);
+    let mut test_trial = TestTrial::new(one, 40, Reuse::KeepAlive);
     let other = planned("smtp = { to = \"a@b.example\", helo = \"two.example\" }");
-    trying.operations.push(Operation { name: "other".to_owned(), ..other });
+    test_trial.operations.push(Operation { name: "other".to_owned(), ..other });
     let heard = Rc::new(RefCell::new(Vec::new()));
     let (clock, network) = (Virtual::new(), MemoryNetwork::new());
     let said = Rc::clone(&heard);
     network.serve("target", move |stream| answer(stream, Rc::clone(&said)));
-    let arm = trying.arm();
+    let arm = test_trial.arm();
     let setup = Setup {
         driver: Arc::new(AnyDriver::of(["smtp"]).expect("a protocol of the list")),
         arm: &arm,
@@ -250,7 +250,7 @@ fn operations_that_open_their_sessions_in_another_way_do_not_share_connections()
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };
-    let trial = run_virtual(&setup, (&clock, network), 1, &mut |_| {}).expect("it runs");
+    let trial = run_virtual(&setup, &clock, network, 1, &mut |_| {}).expect("it runs");
     assert_eq!(trial.totals.total().succeeded, 40);
     let heard = heard.borrow();
     for (helo, message) in heard.iter() {

@@ -45,9 +45,9 @@ pub enum ProcessError {
         /// What is wrong.
         reason: String,
     },
-    /// A folder or a port of its own could not be had.
-    #[error("{name}: cannot have {what}: {reason}")]
-    Room {
+    /// A folder or a port of its own could not be created.
+    #[error("{name}: cannot get {what}: {reason}")]
+    Resource {
         /// Its name in the experiment.
         name: String,
         /// The folder or port.
@@ -55,10 +55,10 @@ pub enum ProcessError {
         /// What the system said.
         reason: String,
     },
-    /// A part that the plan will hit is none that could be.
+    /// A fault names a part that cannot be hit.
     #[error("{whom} cannot be hit: {reason}")]
     Part {
-        /// Whom the plan names.
+        /// The part that the fault names.
         whom: String,
         /// Why.
         reason: String,
@@ -85,10 +85,10 @@ impl ProcessError {
                  services start before the system, and the system before observers",
             ),
             Self::Part { .. } => Some(
-                "behind the dot stands a name that `processes` of the ready line gives to another process than the one \
-                 that was started; that one, with all its parts, goes by the name before the dot",
+                "write PROCESS.PART with a name that the ready line lists under `processes`; to hit the started process \
+                 with all its parts, write PROCESS alone",
             ),
-            Self::Room { .. } | Self::Interrupted { .. } => None,
+            Self::Resource { .. } | Self::Interrupted { .. } => None,
         }
     }
 }

@@ -11,9 +11,9 @@ use record::Role;
 use rustix::process::{getpid, set_child_subreaper};
 use serde_json::Value;
 
+use super::addresses::{Addresses, OwnPlaceholders, ProcessAddresses};
 use super::child::{ANY_PORT, Child, PAUSE};
 use super::error::ProcessError;
-use super::places::{Own, Place, Places};
 use super::probe;
 use super::ready::ReadyLine;
 use super::running::{Processes, Running};
@@ -36,11 +36,11 @@ pub struct Launcher {
 }
 
 /// One process to be started.
-struct Order<'a> {
+struct ProcessSpec<'a> {
     /// Its name in the experiment, for messages and the record.
     name: &'a str,
-    /// What placeholders call it.
-    place: &'a str,
+    /// Its name in placeholders.
+    placeholder: &'a str,
     role: Role,
     start: &'a Start,
     set: &'a BTreeMap<String, Value>,
@@ -69,14 +69,14 @@ impl Launcher {
         }
     }
 
-    /// Starts services, system and observers, in this order; what was started is stopped again
+    /// Starts services, system and observers, in this spec; what was started is stopped again
     /// where one of them fails.
     ///
     /// The kernel ends the children when the calling thread ends, so that they cannot outlive this
     /// process even if it is killed: call it on a thread that lives through the trial. Makes this
     /// process the reaper of orphaned descendants.
     ///
-    /// Errors: the first process that does not start, with what it printed; the first part that a fault names and that is none
+    /// Errors: the first process that does not start, with what it printed; a fault that names an unknown part
     pub fn start(
         &self,
         arm: &Arm,
@@ -88,38 +88,47 @@ impl Launcher {
         let none = BTreeMap::new();
         let commands: Vec<Start> =
             arm.services.iter().map(|service| Start::Command(service.command.clone())).collect();
-        let mut orders = Vec::new();
+        let mut specs = Vec::new();
         for (service, start) in arm.services.iter().zip(&commands) {
             let name = service.name.as_str();
             let (set, ready, role) = (&none, &service.ready, Role::Service);
             let within = self.bound(service.ready_within);
-            orders.push(Order { name, place: name, role, start, set, ready, within });
+            specs.push(ProcessSpec { name, placeholder: name, role, start, set, ready, within });
         }
         if let Some(system) = &arm.system {
             let (name, ready) = match &system.start {
                 Start::Serve(name) => (name.as_str(), &line),
                 Start::Command(_) => ("system", &system.ready),
             };
-            let (start, set, place, role) = (&system.start, &system.set, "system", Role::System);
+            let (start, set, placeholder, role) =
+                (&system.start, &system.set, "system", Role::System);
             let within = self.bound(system.ready_within);
-            orders.push(Order { name, place, role, start, set, ready, within });
+            specs.push(ProcessSpec { name, placeholder, role, start, set, ready, within });
         }
         for observer in &arm.observers {
             if let Some(start) = &observer.start {
                 let (name, set, role) = (observer.name.as_str(), &observer.set, Role::Observer);
                 let within = self.bound(observer.ready_within);
-                orders.push(Order { name, place: name, role, start, set, ready: &line, within });
+                specs.push(ProcessSpec {
+                    name,
+                    placeholder: name,
+                    role,
+                    start,
+                    set,
+                    ready: &line,
+                    within,
+                });
             }
         }
         let mut processes = Processes::new(&arm.observers);
-        for order in &orders {
-            processes.places.expect(order.place);
+        for spec in &specs {
+            processes.addresses.expect(spec.placeholder);
         }
-        for order in &orders {
-            let running = self.start_one(order, &processes.places, interrupted)?;
-            processes.add(order.place, running);
+        for spec in &specs {
+            let running = self.start_one(spec, &processes.addresses, interrupted)?;
+            processes.add(spec.placeholder, running);
         }
-        // What the plan could not do would show only when the load is half over.
+        // A fault that cannot be injected must show now, and not in the middle of the load.
         arm.faults.iter().try_for_each(|fault| processes.expect(&fault.whom))?;
         Ok(processes)
     }
@@ -130,67 +139,71 @@ impl Launcher {
 
     fn start_one(
         &self,
-        order: &Order<'_>,
-        places: &Places,
+        spec: &ProcessSpec<'_>,
+        addresses: &Addresses,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Running, ProcessError> {
-        let wanted = arguments(order);
+        let wanted = arguments(spec);
         let uses = |what: &str| wanted.iter().any(|argument| argument.contains(what));
-        let room = |what: &str, error: std::io::Error| ProcessError::Room {
-            name: order.name.to_owned(),
+        let lacks = |what: &str, error: std::io::Error| ProcessError::Resource {
+            name: spec.name.to_owned(),
             what: what.to_owned(),
             reason: error.to_string(),
         };
         let port = uses("{port}").then(probe::free_port).transpose();
-        let port = port.map_err(|error| room("a free port", error))?;
-        let scratch = uses("{scratch}").then(|| Scratch::new(&self.scratch_root, order.place));
+        let port = port.map_err(|error| lacks("a free port", error))?;
+        let scratch = uses("{scratch}").then(|| Scratch::new(&self.scratch_root, spec.placeholder));
         let scratch = scratch.transpose().map_err(|error| {
-            room(&format!("a folder below {}", self.scratch_root.display()), error)
+            lacks(&format!("a folder below {}", self.scratch_root.display()), error)
         })?;
-        let own = Own { port, scratch: scratch.as_ref().map(|folder| folder.path().to_owned()) };
-        let mut argv = self.program(order)?;
+        let own = OwnPlaceholders {
+            port,
+            scratch: scratch.as_ref().map(|folder| folder.path().to_owned()),
+        };
+        let mut argv = self.program(spec)?;
         for argument in &wanted {
-            argv.push(places.fill(argument, &own).map_err(|reason| misplaced(order, reason))?);
+            argv.push(addresses.fill(argument, &own).map_err(|reason| misplaced(spec, reason))?);
         }
-        if port.is_none() && !matches!(order.ready, Ready::Line) {
-            let reason = "its readiness is asked at its port, and the command uses no {port}";
-            return Err(misplaced(order, reason.to_owned()));
+        if port.is_none() && !matches!(spec.ready, Ready::Line) {
+            let reason = "`ready` asks at its port, but the command has no {port}; put {port} where the program expects its port";
+            return Err(misplaced(spec, reason.to_owned()));
         }
         let child = Child::spawn(&argv, core_set(&self.cores), self.stop_within);
         let mut child = child.map_err(|error| ProcessError::Spawn {
-            name: order.name.to_owned(),
+            name: spec.name.to_owned(),
             command: argv.first().cloned().unwrap_or_default(),
             reason: error.to_string(),
         })?;
-        let line = self.await_ready(order, &mut child, port.unwrap_or(0), interrupted)?;
-        let place = place(port, line.as_ref());
-        Ok(Running::new((order.name, order.role), child, place, line, scratch))
+        let line = self.await_ready(spec, &mut child, port.unwrap_or(0), interrupted)?;
+        let addresses = addresses_of(port, line.as_ref());
+        let running = Running::new(spec.name, spec.role, child, addresses, line);
+        Ok(running.with_scratch(scratch))
     }
 
-    /// What comes before the arguments: of a command nothing, which has its program among them.
-    fn program(&self, order: &Order<'_>) -> Result<Vec<String>, ProcessError> {
-        let Start::Serve(system) = order.start else { return Ok(Vec::new()) };
+    /// The program that serves a system; empty for a command, whose arguments begin with its program.
+    fn program(&self, spec: &ProcessSpec<'_>) -> Result<Vec<String>, ProcessError> {
+        let Start::Serve(system) = spec.start else { return Ok(Vec::new()) };
         let program = self.programs.get(system).and_then(|path| path.to_str());
         let unknown = || ProcessError::Spawn {
-            name: order.name.to_owned(),
+            name: spec.name.to_owned(),
             command: system.clone(),
-            reason: "no program is known that serves it".to_owned(),
+            reason: "no program for this system was found".to_owned(),
         };
         program.map(|program| vec![program.to_owned()]).ok_or_else(unknown)
     }
 
     fn await_ready(
         &self,
-        order: &Order<'_>,
+        spec: &ProcessSpec<'_>,
         child: &mut Child,
         port: u16,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Option<ReadyLine>, ProcessError> {
-        let name = order.name.to_owned();
-        let deadline = Instant::now() + order.within;
+        let name = spec.name.to_owned();
+        let deadline = Instant::now() + spec.within;
         loop {
-            let seen = is_ready(order.ready, child, port);
-            // Looked at afterwards, so that a stranger at the port is not taken for a dead child.
+            let seen = is_ready(spec.ready, child, port);
+            // Checked after readiness, so that another process at the port is not taken for a dead child.
             if let Some(status) = child.ended() {
                 return Err(ProcessError::Died { name, status, output: child.output() });
             }
@@ -203,8 +216,8 @@ impl Launcher {
             if Instant::now() >= deadline {
                 return Err(ProcessError::NotReady {
                     name,
-                    within: order.within,
-                    waited_for: waited_for(order.ready, port),
+                    within: spec.within,
+                    waited_for: waited_for(spec.ready, port),
                     output: child.output(),
                 });
             }
@@ -213,17 +226,17 @@ impl Launcher {
     }
 }
 
-fn misplaced(order: &Order<'_>, reason: String) -> ProcessError {
-    ProcessError::Placeholder { name: order.name.to_owned(), reason }
+fn misplaced(spec: &ProcessSpec<'_>, reason: String) -> ProcessError {
+    ProcessError::Placeholder { name: spec.name.to_owned(), reason }
 }
 
 /// The command line before placeholders are filled, without the program that serves a system.
-fn arguments(order: &Order<'_>) -> Vec<String> {
-    match order.start {
+fn arguments(spec: &ProcessSpec<'_>) -> Vec<String> {
+    match spec.start {
         Start::Command(argv) => argv.clone(),
         Start::Serve(name) => {
             let mut argv = vec![name.clone(), "--listen".to_owned(), ANY_PORT.to_owned()];
-            for (key, value) in order.set {
+            for (key, value) in spec.set {
                 argv.push("--set".to_owned());
                 argv.push(match value {
                     Value::String(text) => format!("{key}={text}"),
@@ -253,13 +266,13 @@ fn is_ready(ready: &Ready, child: &Child, port: u16) -> Option<Option<ReadyLine>
 fn waited_for(ready: &Ready, port: u16) -> String {
     match ready {
         Ready::Line => "no line {\"ready\":true,…} on its stdout".to_owned(),
-        Ready::Tcp => format!("nobody accepts connections at 127.0.0.1:{port}"),
+        Ready::Tcp => format!("nothing accepts connections at 127.0.0.1:{port}"),
         Ready::Http(path) => format!("GET http://127.0.0.1:{port}{path} does not answer 200"),
     }
 }
 
-/// Addresses of a process that is ready. Its own word counts more than the port we gave it.
-fn place(port: Option<u16>, line: Option<&ReadyLine>) -> Place {
+/// Addresses of a process that is ready. What its ready line lists counts more than the port that we gave it.
+fn addresses_of(port: Option<u16>, line: Option<&ReadyLine>) -> ProcessAddresses {
     let given = port.map(|port| format!("127.0.0.1:{port}"));
     let mut listening = line.map(|line| line.listening.clone()).unwrap_or_default();
     let main = match (&given, listening.len()) {
@@ -270,5 +283,5 @@ fn place(port: Option<u16>, line: Option<&ReadyLine>) -> Place {
     if let (Some(address), true) = (given, listening.is_empty()) {
         listening.insert("http".to_owned(), address);
     }
-    Place { main, listening }
+    ProcessAddresses { main, listening }
 }

@@ -1,9 +1,9 @@
-//! The parts of a process that its ready line names: found again where a new one has come in the place of one that went, and
-//! signalled only where it is certain that they are ours.
+//! The parts of a process, as its ready line names them: found again after a restart, and signalled only where they
+//! are certain to be ours.
 //!
-//! Numbers of processes are given again. So a part is known by its number and the instant of its start, and who has come in its
-//! place by parent and name. What is signalled is opened first (a pidfd) and looked at after that: it descends from what we
-//! started, and is still the one that was meant.
+//! The kernel reuses process ids. So a part is identified by its id and its start time, and its successor by parent
+//! and name. A process is opened (a pidfd) before it is checked and signalled: it must descend from what we started
+//! and still be the process that was meant.
 
 use std::collections::BTreeMap;
 
@@ -16,30 +16,30 @@ use super::usage::{self, Identity, Usage};
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     parts: Vec<Part>,
-    /// Who was there when they were named: none of these has come in the place of another.
-    there: Vec<Identity>,
+    /// The processes that existed when the parts were named: none of them is a successor.
+    original: Vec<Identity>,
 }
 
 #[derive(Debug)]
 struct Part {
     name: String,
     pid: u32,
-    /// As it was when it was looked at last; `None` if it was gone by then.
-    seen: Option<Usage>,
+    /// As last read; `None` if it had ended by then.
+    last_read: Option<Usage>,
 }
 
 impl Part {
     fn is(&self, usage: &Usage) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.identity() == usage.identity())
+        self.last_read.as_ref().is_some_and(|known| known.identity() == usage.identity())
     }
 
-    /// Whether this process may have come in its place, which it has left.
-    fn is_followed_by(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
-        let Some(seen) = &self.seen else { return false };
-        let is_there = members.get(&seen.pid).is_some_and(|one| self.is(one) && !one.ended);
-        !is_there
-            && (usage.parent, &usage.name) == (seen.parent, &seen.name)
-            && usage.started >= seen.started
+    /// Whether this process may be its successor; only after it has ended.
+    fn may_be_replaced_by(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
+        let Some(known) = &self.last_read else { return false };
+        let is_alive = members.get(&known.pid).is_some_and(|one| self.is(one) && !one.ended);
+        !is_alive
+            && (usage.parent, &usage.name) == (known.parent, &known.name)
+            && usage.started >= known.started
     }
 }
 
@@ -49,44 +49,44 @@ impl Parts {
         let part = |named: &NamedProcess| Part {
             name: named.name.clone(),
             pid: named.pid,
-            seen: usage::one(named.pid),
+            last_read: usage::one(named.pid),
         };
-        let there = usage::family(leader, &[]).values().map(Usage::identity).collect();
-        Self { parts: named.iter().map(part).collect(), there }
+        let original = usage::family(leader, &[]).values().map(Usage::identity).collect();
+        Self { parts: named.iter().map(part).collect(), original }
     }
 
     /// The processes that were named, beyond doubt.
     pub fn identities(&self) -> Vec<Identity> {
-        self.parts.iter().filter_map(|part| part.seen.as_ref()).map(Usage::identity).collect()
+        self.parts.iter().filter_map(|part| part.last_read.as_ref()).map(Usage::identity).collect()
     }
 
-    /// The part that one of these processes is: the one that was named, or who has come in its place. `None` where it could be
-    /// several.
+    /// The name of the part that this process is: one that was named, or its successor. `None` where several parts are
+    /// possible.
     pub fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> Option<&str> {
         let named = self.parts.iter().find(|part| part.is(usage));
         let named = named.or_else(|| {
-            let mut heirs = self.parts.iter().filter(|part| self.may_be(part, usage, members));
-            heirs.next().filter(|_| heirs.next().is_none())
+            let mut successors = self.parts.iter().filter(|part| self.may_be(part, usage, members));
+            successors.next().filter(|_| successors.next().is_none())
         });
         named.map(|part| part.name.as_str())
     }
 
-    /// Whether a process may have come in the place of this part.
+    /// Whether a process may be the successor of this part.
     fn may_be(&self, part: &Part, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
-        !self.there.contains(&usage.identity()) && part.is_followed_by(usage, members)
+        !self.original.contains(&usage.identity()) && part.may_be_replaced_by(usage, members)
     }
 
-    /// Why it is certain of nobody that he has come in the place of a part.
-    fn unfollowed(&self, name: &str, members: &BTreeMap<u32, Usage>) -> String {
+    /// Why no process is certain to be the successor of a part.
+    fn no_successor(&self, name: &str, members: &BTreeMap<u32, Usage>) -> String {
         let part = self.parts.iter().find(|part| part.name == name);
         let may_be = |one: &Usage| part.is_some_and(|part| self.may_be(part, one, members));
         match members.values().any(|one| !one.ended && may_be(one)) {
-            true => "it has ended, and who has come may be in the place of another part".to_owned(),
-            false => "it has ended, and none has come in its place".to_owned(),
+            true => "it has ended, and its successor may be that of another part".to_owned(),
+            false => "it has ended and was not replaced".to_owned(),
         }
     }
 
-    /// Whether there is a part of this name that could be hit.
+    /// Checks that a part of this name is running.
     ///
     /// Errors: why there is none, as the end of a sentence
     pub fn check(&self, name: &str, leader: u32) -> Result<(), String> {
@@ -95,25 +95,25 @@ impl Parts {
             let others: Vec<&str> = others.map(|part| part.name.as_str()).collect();
             return Err(match others[..] {
                 [] => "its ready line names no parts".to_owned(),
-                _ => format!("the parts that its ready line names are: {}", others.join(", ")),
+                _ => format!("its ready line names the parts {}", others.join(", ")),
             });
         };
         if part.pid == leader {
-            return Err("that is the process itself that was started".to_owned());
+            return Err("that is the started process itself; name it without the part".to_owned());
         }
         let members = usage::family(leader, &[]);
         match members.values().any(|one| part.is(one) && !one.ended) {
             true => Ok(()),
             false => Err(format!(
-                "process {}, which its ready line names, is none that it started and that is there",
+                "its ready line names process {}, which is not one of its running children",
                 part.pid
             )),
         }
     }
 
-    /// The process that is this part now, and behind it all that it started.
+    /// The process that is this part now, followed by its descendants.
     ///
-    /// Errors: why nobody is
+    /// Errors: why there is none
     pub fn find(&mut self, name: &str, leader: u32) -> Result<Vec<Identity>, String> {
         let members = usage::family(leader, &[]);
         let living = || members.values().filter(|one| !one.ended);
@@ -121,19 +121,19 @@ impl Parts {
         let part = part.ok_or_else(|| format!("no part of this name is known: {name}"))?;
         let found = match living().find(|one| part.is(one)) {
             Some(same) => {
-                // Who comes after it is told by its name, which it may have taken since.
-                part.seen = Some(same.clone());
+                // Its successor is recognised by its name, which it may have changed since.
+                part.last_read = Some(same.clone());
                 same
             }
             None => {
-                let heirs: Vec<&Usage> =
+                let successors: Vec<&Usage> =
                     living().filter(|one| self.name_of(one, &members) == Some(name)).collect();
-                match heirs[..] {
-                    [heir] => heir,
-                    [] => return Err(self.unfollowed(name, &members)),
+                match successors[..] {
+                    [successor] => successor,
+                    [] => return Err(self.no_successor(name, &members)),
                     _ => {
                         return Err(
-                            "it has ended, and several may have come in its place".to_owned()
+                            "it has ended, and several processes may be its successor".to_owned()
                         );
                     }
                 }
@@ -143,8 +143,8 @@ impl Parts {
     }
 }
 
-/// Sends a signal to those of these processes that are there still and belong to what `leader` started. Says whether the first
-/// of them got it.
+/// Sends a signal to those of these processes that are still running and descend from `leader`. Returns whether the
+/// first of them got it.
 pub(super) fn send(leader: u32, wanted: &[Identity], signal: Signal) -> bool {
     let open = |identity: &Identity| {
         let pid = Pid::from_raw(i32::try_from(identity.pid).ok()?)?;

@@ -1,4 +1,4 @@
-//! The processes of a trial while it goes on: what they use, whether they live, and their end.
+//! The running processes of a trial: what they use, whether they are alive, and their end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use plan::process::Observer;
 use record::Role;
 use record::summary::{Process, System};
 
+use super::addresses::{Addresses, ProcessAddresses};
 use super::child::Child;
-use super::observed::{Observation, Observed};
+use super::observation::{Observation, Observed};
 use super::parts::Parts;
-use super::places::{Place, Places};
 use super::ready::ReadyLine;
 use super::scratch::Scratch;
 use super::usage::{self, Identity, Usage};
@@ -18,19 +18,19 @@ use super::usage::{self, Identity, Usage};
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
 #[derive(Debug)]
 pub struct Processes {
-    pub(super) places: Places,
+    pub(super) addresses: Addresses,
     pub(super) running: Vec<Running>,
-    /// What the experiment calls each of those.
-    pub(super) called: Vec<String>,
+    /// The name of each in placeholders.
+    pub(super) placeholders: Vec<String>,
     observers: Vec<Observer>,
 }
 
-/// A process that ended though nobody asked it to.
+/// A process that ended without being asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
     /// Its name in the experiment.
     pub name: String,
-    /// What it was there for.
+    /// Its role in the trial.
     pub role: Role,
     /// Exit status or signal, in words.
     pub status: String,
@@ -45,7 +45,7 @@ pub(super) struct Running {
     name: String,
     role: Role,
     pub child: Child,
-    pub place: Place,
+    pub addresses: ProcessAddresses,
     line: Option<ReadyLine>,
     /// Its processes, as the ready line names them.
     pub parts: Parts,
@@ -55,18 +55,18 @@ pub(super) struct Running {
     end: BTreeMap<u32, Usage>,
     /// What those used in the measure phase that were killed in it.
     past: Vec<Process>,
-    /// Whether nobody need be told of its end.
-    pub mourned: bool,
-    _scratch: Option<Scratch>,
+    /// Whether its end was planned or has been reported.
+    pub end_is_known: bool,
+    scratch: Option<Scratch>,
 }
 
 impl Running {
     pub fn new(
-        (name, role): (&str, Role),
+        name: &str,
+        role: Role,
         child: Child,
-        place: Place,
+        addresses: ProcessAddresses,
         line: Option<ReadyLine>,
-        scratch: Option<Scratch>,
     ) -> Self {
         let pid = child.pid();
         let named = line.iter().flat_map(|line| &line.processes).cloned().collect::<Vec<_>>();
@@ -74,20 +74,26 @@ impl Running {
             name: name.to_owned(),
             role,
             child,
-            place,
+            addresses,
             line,
             parts: Parts::of(&named, pid),
             frozen: BTreeMap::new(),
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
             past: Vec::new(),
-            mourned: false,
-            _scratch: scratch,
+            end_is_known: false,
+            scratch: None,
         }
     }
 
-    /// Learns which parts it has now, if it has said so since it was started again.
-    pub fn listen(&mut self) {
+    /// Keeps its scratch folder until it is dropped.
+    pub fn with_scratch(mut self, scratch: Option<Scratch>) -> Self {
+        self.scratch = scratch;
+        self
+    }
+
+    /// Reads the parts of a new ready line, if it was started again.
+    pub fn read_ready_line(&mut self) {
         if let Some(line) = self.child.ready_line() {
             self.parts = Parts::of(&line.processes, self.child.pid());
         }
@@ -111,9 +117,9 @@ impl Running {
         }
     }
 
-    /// Keeps what these have used so far, since they are about to go; from here on it counts as what they began with, also for
-    /// who will have waited for them.
-    pub fn settle(&mut self, is_meant: impl Fn(u32) -> bool) {
+    /// Keeps what these have used so far, since they are about to end. From here on that counts as their start value,
+    /// also for a parent that waits for them.
+    pub fn keep_usage(&mut self, is_meant: impl Fn(u32) -> bool) {
         let mut now = self.family();
         now.retain(|pid, _| is_meant(*pid));
         self.past.extend(usage::used(&self.begin, &now));
@@ -147,22 +153,22 @@ impl Running {
 impl Processes {
     pub(super) fn new(observers: &[Observer]) -> Self {
         Self {
-            places: Places::default(),
+            addresses: Addresses::default(),
             running: Vec::new(),
-            called: Vec::new(),
+            placeholders: Vec::new(),
             observers: observers.to_vec(),
         }
     }
 
-    pub(super) fn add(&mut self, place: &str, running: Running) {
-        self.places.add(place, running.place.clone());
-        self.called.push(place.to_owned());
+    pub(super) fn add(&mut self, name: &str, running: Running) {
+        self.addresses.add(name, running.addresses.clone());
+        self.placeholders.push(name.to_owned());
         self.running.push(running);
     }
 
     /// Addresses that placeholders in targets stand for.
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     /// Name and process ids of each, in order of start.
@@ -174,7 +180,7 @@ impl Processes {
     /// Reads what they have used so far: the measure phase begins.
     pub fn begin_measure(&mut self) {
         for running in &mut self.running {
-            running.listen();
+            running.read_ready_line();
             running.begin = running.family();
         }
     }
@@ -183,16 +189,16 @@ impl Processes {
     /// be read.
     pub fn end_measure(&mut self) {
         for running in &mut self.running {
-            running.listen();
+            running.read_ready_line();
             running.end = running.family();
         }
     }
 
     /// The next process found dead, each once. Cheap enough for every second: one system call each.
     pub fn died(&mut self) -> Option<Death> {
-        self.running.iter_mut().filter(|running| !running.mourned).find_map(|running| {
+        self.running.iter_mut().filter(|running| !running.end_is_known).find_map(|running| {
             let status = running.child.ended()?;
-            running.mourned = true;
+            running.end_is_known = true;
             let (name, role) = (running.name.clone(), running.role);
             Some(Death { name, role, status, output: running.child.output() })
         })
@@ -224,14 +230,14 @@ impl Processes {
 
     fn address_of(&self, observer: &Observer) -> Result<String, String> {
         let owner = if observer.start.is_some() { &observer.name } else { "system" };
-        let place = self.places.get(owner).ok_or(format!("{owner} was not started"))?;
-        place
+        let addresses = self.addresses.get(owner).ok_or(format!("{owner} was not started"))?;
+        addresses
             .listening
             .get(&observer.name)
-            .or_else(|| place.listening.get("http"))
-            .or(place.main.as_ref())
+            .or_else(|| addresses.listening.get("http"))
+            .or(addresses.main.as_ref())
             .cloned()
-            .ok_or(format!("{owner} has no address at which it could be asked"))
+            .ok_or(format!("{owner} lists no address that can be asked for the counts"))
     }
 
     /// Stops all, the last one first: asks each to end, waits, kills.

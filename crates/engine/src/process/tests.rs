@@ -113,7 +113,7 @@ fn a_ready_line_gives_addresses_and_the_configuration_in_force() {
     processes.begin_measure();
     processes.end_measure();
     let target = Target { url: "http://{echo.http}/".into(), ..Target::default() };
-    assert_eq!(processes.places().fill_target(&target).unwrap().url, "http://127.0.0.1:9/");
+    assert_eq!(processes.addresses().fill_target(&target).unwrap().url, "http://127.0.0.1:9/");
     let facts = processes.facts();
     assert_eq!((facts[0].name.as_str(), &facts[0].effective["a"]), ("echo", &json!(1)));
     assert_eq!(facts[0].processes[0].name, "echo");
@@ -329,7 +329,7 @@ fn a_served_system_gets_its_settings_with_addresses_filled_in() {
     assert_eq!(processes.facts()[1].name, "registry");
     drop(processes);
     let error = folder.launcher().start(&arm, &never).unwrap_err().to_string();
-    assert_eq!(error, "cannot start registry: registry: no program is known that serves it");
+    assert_eq!(error, "cannot start registry: registry: no program for this system was found");
 }
 
 #[test]

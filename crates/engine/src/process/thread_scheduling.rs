@@ -1,6 +1,6 @@
 //! How the kernel schedules the calling thread: the one system call for it that has no safe wrapper.
 //!
-//! Not here: which scheduling is asked for (see [`crate::conduct`]).
+//! Not here: which scheduling is asked for (see [`crate::trial`]).
 
 use std::io;
 

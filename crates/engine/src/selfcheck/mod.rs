@@ -24,6 +24,6 @@ pub use tasks::current_task;
 pub use timing::Timing;
 
 pub(crate) use files::{open_files, time_wait_sockets};
-pub(crate) use polled::Turns;
+pub(crate) use polled::PollingEstimate;
 pub(crate) use real_time::real_time_share;
 pub(crate) use status::field as status_field;

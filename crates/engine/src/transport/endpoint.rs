@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use plan::target::Target;
 use url::{Host, Url};
 
+use super::error::TransportError;
 use super::tls::Tls;
 
 /// A target made ready to be connected to: resolved once, before the run.
@@ -45,9 +46,9 @@ impl Address {
     }
 }
 
-/// What follows the beginning of a URL, and what that means for the transport.
+/// What follows a URL's scheme, and what that means for the transport.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum SchemeKind {
     /// A host.
     Host {
         /// Where it listens by default.
@@ -61,70 +62,25 @@ enum Place {
     Path,
 }
 
-/// Every beginning that a URL may have.
-const SCHEMES: [(&str, Place); 5] = [
-    ("http", Place::Host { port: 80, is_secure: false, upgrades: false }),
-    ("https", Place::Host { port: 443, is_secure: true, upgrades: false }),
-    ("smtp", Place::Host { port: 25, is_secure: false, upgrades: true }),
-    ("smtps", Place::Host { port: 465, is_secure: true, upgrades: false }),
-    ("shm", Place::Path),
+/// Every scheme that a URL may have.
+const SCHEMES: [(&str, SchemeKind); 5] = [
+    ("http", SchemeKind::Host { port: 80, is_secure: false, upgrades: false }),
+    ("https", SchemeKind::Host { port: 443, is_secure: true, upgrades: false }),
+    ("smtp", SchemeKind::Host { port: 25, is_secure: false, upgrades: true }),
+    ("smtps", SchemeKind::Host { port: 465, is_secure: true, upgrades: false }),
+    ("shm", SchemeKind::Path),
 ];
 
-impl Place {
+impl SchemeKind {
     fn of(url: &Url) -> Result<Self, TransportError> {
         let known = SCHEMES.iter().find(|(scheme, _)| *scheme == url.scheme());
         known.map(|(_, place)| *place).ok_or_else(|| {
             let names = SCHEMES.map(|(scheme, _)| scheme).join(", ");
-            refuse(url.as_str(), &format!("the scheme `{}` is none of {names}", url.scheme()))
+            TransportError::url(
+                url.as_str(),
+                &format!("unknown scheme `{}`; known: {names}", url.scheme()),
+            )
         })
-    }
-}
-
-/// Why a target cannot be used at all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TransportError {
-    /// The address is not one that can be connected to.
-    #[error("target {url}: {reason}")]
-    Url {
-        /// As written.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The name has no address.
-    #[error("cannot resolve {host}: {reason}")]
-    Resolve {
-        /// Host and port.
-        host: String,
-        /// What the resolver said.
-        reason: String,
-    },
-    /// A certificate or key cannot be read or used.
-    #[error("{what} {path}: {reason}")]
-    Certificate {
-        /// `cacert`, `cert` or `key`.
-        what: &'static str,
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The pieces of a TLS configuration do not go together.
-    #[error("TLS configuration: {0}")]
-    Tls(String),
-}
-
-impl TransportError {
-    /// One thing to do, where one is known.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Url { .. } => {
-                Some("write it as http://HOST:PORT, likewise https, smtp, smtps, or as shm:///PATH")
-            }
-            Self::Resolve { .. } => Some("check the spelling, or set `connect_to` to an address"),
-            Self::Certificate { .. } => Some("give a readable file in PEM form"),
-            Self::Tls(_) => None,
-        }
     }
 }
 
@@ -136,13 +92,16 @@ impl Endpoint {
     /// Errors: an address of another form, a name without address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
         let url = parse(&target.url)?;
-        let Place::Host { port, is_secure, upgrades } = Place::of(&url)? else {
-            let path = target.channel().ok_or_else(|| refuse(&target.url, "it names no path"))?;
+        let SchemeKind::Host { port, is_secure, upgrades } = SchemeKind::of(&url)? else {
+            let path = target
+                .channel()
+                .ok_or_else(|| TransportError::url(&target.url, "the path is missing"))?;
             let authority = path.display().to_string();
             let address = Address::Channel(path.to_owned());
             return Ok(Self { authority, address, tls: None, upgrade: None });
         };
-        let host = host(&url).ok_or_else(|| refuse(&target.url, "it names no host"))?;
+        let host =
+            host(&url).ok_or_else(|| TransportError::url(&target.url, "the host is missing"))?;
         let port = url.port().unwrap_or(port);
         let authority = match url.port() {
             Some(port) => format!("{host}:{port}"),
@@ -192,9 +151,12 @@ impl fmt::Display for Endpoint {
 }
 
 fn parse(text: &str) -> Result<Url, TransportError> {
-    let url = Url::parse(text).map_err(|error| refuse(text, &error.to_string()))?;
+    let url = Url::parse(text).map_err(|error| TransportError::url(text, &error.to_string()))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refuse("(hidden)", "credentials go into an `authorization` header"));
+        return Err(TransportError::url(
+            "(hidden)",
+            "credentials are not allowed in the URL; use an `authorization` header",
+        ));
     }
     Ok(url)
 }
@@ -208,17 +170,13 @@ fn host(url: &Url) -> Option<Host> {
     }
 }
 
-fn refuse(url: &str, reason: &str) -> TransportError {
-    TransportError::Url { url: url.to_owned(), reason: reason.to_owned() }
-}
-
 /// A place written as `host`, `host:port`, `[v6]` or `[v6]:port`.
 fn lookup_place(place: &str, default_port: u16) -> Result<Vec<SocketAddr>, TransportError> {
     if let Ok(ip) = place.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, default_port)]);
     }
     let url = Url::parse(&format!("http://{place}/"))
-        .map_err(|error| refuse(place, &format!("connect_to: {error}")))?;
+        .map_err(|error| TransportError::url(place, &format!("connect_to: {error}")))?;
     // The parser drops a port that is the scheme's default, so that `:80` must be seen in the text.
     let port = match url.port() {
         Some(port) => port,
@@ -227,7 +185,7 @@ fn lookup_place(place: &str, default_port: u16) -> Result<Vec<SocketAddr>, Trans
     };
     match url.host() {
         Some(host) if url.path() == "/" => lookup(&host.to_owned(), port),
-        _ => Err(refuse(place, "connect_to: expected HOST:PORT")),
+        _ => Err(TransportError::url(place, "connect_to: expected HOST:PORT")),
     }
 }
 
@@ -313,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_this_machine_is_told_from_another() {
+    fn an_address_of_this_machine_differs_from_another() {
         let here = |url: &str| Endpoint::resolve(&target(url)).unwrap().is_on_this_machine();
         assert!(here("http://127.0.0.1:1/") && here("http://0.0.0.0:1/"));
         // Of a block that is for documents, and belongs to no machine (RFC 5737).
@@ -351,10 +309,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_scheme_is_told_which_there_are() {
+    fn an_unknown_scheme_is_refused_with_the_known_ones() {
         let error = Endpoint::resolve(&target("ftp://127.0.0.1/")).unwrap_err();
-        let told = "the scheme `ftp` is none of http, https, smtp, smtps, shm";
-        assert_eq!(error.to_string(), format!("target ftp://127.0.0.1/: {told}"));
+        let reason = "unknown scheme `ftp`; known: http, https, smtp, smtps, shm";
+        assert_eq!(error.to_string(), format!("target ftp://127.0.0.1/: {reason}"));
     }
 
     #[test]

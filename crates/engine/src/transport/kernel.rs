@@ -14,7 +14,7 @@ use super::failure::{describe, failure_kind};
 use super::tls::Tls;
 use super::{Network, Stream};
 use crate::clock::Clock;
-use crate::driver::Exchange;
+use crate::exchange::Exchange;
 
 /// The real network: TCP with `TCP_NODELAY`, Unix sockets, TLS over either.
 ///

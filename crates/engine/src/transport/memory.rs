@@ -15,7 +15,7 @@ use tokio::task::spawn_local;
 
 use super::{Address, Endpoint, Network, Stream};
 use crate::clock::Clock;
-use crate::driver::Exchange;
+use crate::exchange::Exchange;
 
 /// Bytes that a pipe holds in each direction before the writer must wait.
 const PIPE_BYTES: usize = 64 * 1024;

@@ -2,14 +2,15 @@
 //!
 //! Addresses are resolved once, before the run ([`Endpoint::resolve`]); what opens streams while it
 //! goes on is a [`Network`]: the [`Kernel`]'s sockets, or a virtual one. Not here: what is said over
-//! a stream (see `drivers`), and time-outs (see the engine's conduct).
+//! a stream (see `drivers`), and time-outs (see `worker`).
 
-mod contact;
+mod cacert;
 mod endpoint;
+mod error;
 mod failure;
 mod kernel;
 pub mod memory;
-mod pinned;
+mod reachability;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -17,16 +18,17 @@ mod tls;
 
 use record::FailureKind;
 
-pub use contact::first_contact;
-pub use endpoint::{Address, Endpoint, TransportError};
+pub use endpoint::{Address, Endpoint};
+pub use error::TransportError;
 pub use failure::failure_kind;
 pub use kernel::{Kernel, secure};
 pub use memory::MemoryNetwork;
+pub use reachability::check_reachable;
 pub use stream::Stream;
 pub use tls::Tls;
 
 use crate::clock::Clock;
-use crate::driver::Exchange;
+use crate::exchange::Exchange;
 
 /// Opens streams. Real sockets implement it, and the virtual network.
 #[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]

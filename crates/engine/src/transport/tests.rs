@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
-mod pinned;
+mod cacert;
 
 const WITHIN: Duration = Duration::from_secs(30);
 
@@ -122,7 +122,7 @@ fn nobody_there_is_refused_before_and_during_a_run() {
     assert_eq!(kind, FailureKind::Refused);
     assert!(detail.starts_with("connecting to 127.0.0.1:"), "{detail}");
     let endpoint = Endpoint::resolve(&nowhere).unwrap();
-    let (kind, detail) = first_contact(&endpoint, WITHIN).unwrap_err();
+    let (kind, detail) = check_reachable(&endpoint, WITHIN).unwrap_err();
     assert_eq!(kind, FailureKind::Refused);
     assert!(detail.contains("connection refused"), "{detail}");
 }
@@ -131,7 +131,7 @@ fn nobody_there_is_refused_before_and_during_a_run() {
 fn somebody_there_is_met_without_a_word() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let there = target(format!("http://{}/", listener.local_addr().unwrap()));
-    first_contact(&Endpoint::resolve(&there).unwrap(), WITHIN).unwrap();
+    check_reachable(&Endpoint::resolve(&there).unwrap(), WITHIN).unwrap();
     let (mut met, _) = listener.accept().unwrap();
     assert_eq!(std::io::Read::read(&mut met, &mut [0; 8]).unwrap(), 0);
 }
@@ -142,7 +142,7 @@ fn a_unix_socket_carries_bytes_both_ways() {
     let path = folder.0.join("socket");
     let unix = Target { unix_socket: Some(path.clone()), ..target("http://localhost/".into()) };
     let endpoint = Endpoint::resolve(&unix).unwrap();
-    assert_eq!(first_contact(&endpoint, WITHIN).unwrap_err().0, FailureKind::Refused);
+    assert_eq!(check_reachable(&endpoint, WITHIN).unwrap_err().0, FailureKind::Refused);
     assert_eq!(open(&unix).unwrap_err().0, FailureKind::Refused);
     block_on(async {
         let listener = tokio::net::UnixListener::bind(&path).unwrap();
@@ -155,7 +155,7 @@ fn a_unix_socket_carries_bytes_both_ways() {
         let mut answer = [0; 4];
         stream.read_exact(&mut answer).await.unwrap();
         assert_eq!(&answer, b"pong");
-        first_contact(&endpoint, WITHIN).unwrap();
+        check_reachable(&endpoint, WITHIN).unwrap();
     });
 }
 

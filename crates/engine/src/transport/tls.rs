@@ -18,8 +18,8 @@ use rustls::{
 };
 use url::Host;
 
-use super::endpoint::TransportError;
-use super::pinned::Pinned;
+use super::cacert::CacertVerifier;
+use super::error::TransportError;
 use crate::file;
 
 /// Bytes of the largest file of certificates or of a key: all authorities of a system take less than one MiB.
@@ -53,7 +53,7 @@ impl Tls {
             let verifier = Arc::new(AcceptAll { provider });
             builder.dangerous().with_custom_certificate_verifier(verifier)
         } else if let Some(cacert) = &target.cacert {
-            let verifier = Arc::new(pinned(cacert, provider)?);
+            let verifier = Arc::new(cacert_verifier(cacert, provider)?);
             builder.dangerous().with_custom_certificate_verifier(verifier)
         } else {
             builder.with_root_certificates(system_roots())
@@ -75,7 +75,10 @@ fn system_roots() -> RootCertStore {
 }
 
 /// The system's authorities, the given ones, and servers that show one of the given certificates itself.
-fn pinned(cacert: &Path, provider: Arc<CryptoProvider>) -> Result<Pinned, TransportError> {
+fn cacert_verifier(
+    cacert: &Path,
+    provider: Arc<CryptoProvider>,
+) -> Result<CacertVerifier, TransportError> {
     let refuse = |error: &dyn std::error::Error| unusable("cacert", cacert, &error.to_string());
     let given = read_certificates("cacert", cacert)?;
     let mut roots = system_roots();
@@ -85,7 +88,7 @@ fn pinned(cacert: &Path, provider: Arc<CryptoProvider>) -> Result<Pinned, Transp
     let chains = WebPkiServerVerifier::builder_with_provider(roots.into(), provider)
         .build()
         .map_err(|error| refuse(&error))?;
-    Ok(Pinned { chains, given })
+    Ok(CacertVerifier { chains, given })
 }
 
 fn identify(

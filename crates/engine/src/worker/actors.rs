@@ -10,13 +10,13 @@ use std::time::Duration;
 use plan::load::{Model, Stop, Think};
 use plan::mix::Assignment;
 
-use super::bundle::Bundle;
-use super::job::Job;
-use super::lane::Lane;
-use super::room::{Room, Stage};
-use super::seat::Seat;
-use super::shift::spawn;
-use super::turns::{Share, Turns};
+use super::connections::ConnectionGroup;
+use super::due_operation::DueOperation;
+use super::share::{Assignments, WorkerShare};
+use super::slot::Slot;
+use super::slot_handle::SlotHandle;
+use super::state::{Stage, WorkerState};
+use super::task::spawn;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
@@ -28,8 +28,8 @@ const PAUSE_MAX: u64 = 100_000_000;
 
 /// The assignments of a worker, taken by its actors as they come by.
 struct Queue {
-    warm: RefCell<Turns>,
-    measured: RefCell<Turns>,
+    warm: RefCell<Assignments>,
+    measured: RefCell<Assignments>,
 }
 
 /// Pauses of one actor between its operations.
@@ -43,30 +43,41 @@ struct Pauses {
 }
 
 /// Starts the worker's share of connections or users; each stream of the former and each of the latter is an actor.
-pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
-    let brief = &room.brief;
-    let share = Share { worker: room.worker, workers: brief.workers };
-    let below = match brief.load.stop {
+pub(super) fn start<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>) {
+    let workload = &state.workload;
+    let share = WorkerShare { worker: state.worker, workers: workload.workers };
+    let below = match workload.load.stop {
         Stop::Duration { .. } => u64::MAX,
         Stop::Operations { count } => count,
     };
     let queue = Rc::new(Queue {
-        warm: RefCell::new(Turns::new(&brief.operations, brief.warm_seed(), share, u64::MAX)),
-        measured: RefCell::new(Turns::new(&brief.operations, brief.trial.seed, share, below)),
+        warm: RefCell::new(Assignments::new(
+            &workload.operations,
+            workload.warm_seed(),
+            share,
+            u64::MAX,
+        )),
+        measured: RefCell::new(Assignments::new(
+            &workload.operations,
+            workload.trial.seed,
+            share,
+            below,
+        )),
     });
-    let (connections, spawn_rate, think) = match brief.load.model {
+    let (connections, spawn_rate, think) = match workload.load.model {
         Model::Users { users, spawn_rate, think } => (users, spawn_rate, think),
-        _ => (brief.load.connections, f64::INFINITY, Think::Fixed { pause: Duration::ZERO }),
+        _ => (workload.load.connections, f64::INFINITY, Think::Fixed { pause: Duration::ZERO }),
     };
-    let streams = u64::from(brief.load.streams);
+    let streams = u64::from(workload.load.streams);
     for connection in (0..u64::from(connections)).filter(|&connection| share.owns(connection)) {
-        let bundle = Bundle::new(room);
+        let group = ConnectionGroup::new(state);
         for actor in connection * streams..(connection + 1) * streams {
-            let comes_at = brief.timeline.start + spawn_offset(actor, spawn_rate);
-            let pauses = Pauses { think, seed: brief.trial.seed, place: actor << 32, refused: 0 };
-            room.actor_comes();
-            let lane = Lane::new(Rc::clone(room), Rc::new(Seat::new()), Rc::clone(&bundle));
-            spawn(room, act(lane, Rc::clone(&queue), comes_at, pauses));
+            let starts_at = workload.timeline.start + spawn_offset(actor, spawn_rate);
+            let pauses =
+                Pauses { think, seed: workload.trial.seed, place: actor << 32, refused: 0 };
+            state.actor_started();
+            let slot = Slot::new(Rc::clone(state), Rc::new(SlotHandle::new()), Rc::clone(&group));
+            spawn(state, act(slot, Rc::clone(&queue), starts_at, pauses));
         }
     }
 }
@@ -78,20 +89,20 @@ pub(crate) fn spawn_offset(actor: u64, spawn_rate: f64) -> u64 {
 
 /// One connection or user.
 async fn act<C: Clock, N: Network, D: Driver>(
-    mut lane: Lane<C, N, D>,
+    mut slot: Slot<C, N, D>,
     queue: Rc<Queue>,
-    comes_at: u64,
+    starts_at: u64,
     mut pauses: Pauses,
 ) {
-    let room = Rc::clone(&lane.room);
-    let mut intended_at = comes_at;
+    let state = Rc::clone(&slot.state);
+    let mut intended_at = starts_at;
     // The instant of the last answer, where nothing lies between it and the next operation.
     let mut answered_at = None;
-    while comes_to_turn(&mut lane, intended_at, answered_at).await {
-        let Some((assignment, seed)) = queue.take(&room, intended_at) else {
-            let measure_from = room.brief.timeline.measure_from;
+    while awaits_turn(&mut slot, intended_at, answered_at).await {
+        let Some((assignment, seed)) = queue.take(&state, intended_at) else {
+            let measure_from = state.workload.timeline.measure_from;
             if intended_at >= measure_from {
-                room.exhaust();
+                state.exhaust();
                 break;
             }
             // Nothing is left for the warm-up.
@@ -100,50 +111,50 @@ async fn act<C: Clock, N: Network, D: Driver>(
             continue;
         };
         // One reading of the clock serves for the end of one operation and the start of the next.
-        let now = answered_at.unwrap_or_else(|| room.clock.now());
-        let job = Job {
+        let now = answered_at.unwrap_or_else(|| state.clock.now());
+        let due = DueOperation {
             assignment,
-            target: room.brief.prepared[assignment.operation].target.index(assignment.row),
+            target: state.workload.prepared[assignment.operation].target.index(assignment.row),
             seed,
             intended_at,
             dispatched_at: now,
             acquired_at: now,
         };
-        room.begin(&job);
-        let ended = lane.perform(job).await;
+        state.begin(&due);
+        let ended = slot.perform(due).await;
         let stuck = !ended.connected || ended.at == now;
         intended_at = ended.at + pauses.next(stuck);
         answered_at = Some(ended.at).filter(|&at| at == intended_at);
     }
-    room.actor_goes();
+    state.actor_ended();
 }
 
 /// Waits for the intended start, unless it is now; false if there is nothing to begin then.
-async fn comes_to_turn<C: Clock, N: Network, D: Driver>(
-    lane: &mut Lane<C, N, D>,
+async fn awaits_turn<C: Clock, N: Network, D: Driver>(
+    slot: &mut Slot<C, N, D>,
     intended_at: u64,
     answered_at: Option<u64>,
 ) -> bool {
-    let room = &lane.room;
+    let state = &slot.state;
     if answered_at.is_none() {
-        return wait_until(lane, intended_at).await;
+        return wait_until(slot, intended_at).await;
     }
-    let is_over = room.stage() > Stage::Planning || room.is_exhausted();
-    let goes_on = !is_over && intended_at < room.phases().measure_to;
+    let is_over = state.stage() > Stage::Planning || state.is_exhausted();
+    let goes_on = !is_over && intended_at < state.phases().measure_to;
     // The connection was read from just now; nothing new is known of it until the runtime looks again.
-    lane.trust_line();
+    slot.trust_stream();
     goes_on
 }
 
 /// Rests until the instant; false if there is nothing to begin then.
-async fn wait_until<C: Clock, N: Network, D: Driver>(lane: &mut Lane<C, N, D>, at: u64) -> bool {
-    let room = Rc::clone(&lane.room);
-    if at >= room.phases().measure_to {
+async fn wait_until<C: Clock, N: Network, D: Driver>(slot: &mut Slot<C, N, D>, at: u64) -> bool {
+    let state = Rc::clone(&slot.state);
+    if at >= state.phases().measure_to {
         return false;
     }
-    let mut wait = pin!(room.clock.sleep_until(at));
-    lane.rest(|context| {
-        if room.stage() > Stage::Planning || room.is_exhausted() {
+    let mut wait = pin!(state.clock.sleep_until(at));
+    slot.rest(|context| {
+        if state.stage() > Stage::Planning || state.is_exhausted() {
             return Poll::Ready(false);
         }
         wait.as_mut().poll(context).map(|()| true)
@@ -154,14 +165,14 @@ async fn wait_until<C: Clock, N: Network, D: Driver>(lane: &mut Lane<C, N, D>, a
 impl Queue {
     fn take<C: Clock, N: Network, D: Driver>(
         &self,
-        room: &Room<C, N, D>,
+        state: &WorkerState<C, N, D>,
         intended_at: u64,
     ) -> Option<(Assignment, u64)> {
-        let brief = &room.brief;
-        if intended_at < brief.timeline.measure_from {
-            return Some((self.warm.borrow_mut().next()?, brief.warm_seed()));
+        let workload = &state.workload;
+        if intended_at < workload.timeline.measure_from {
+            return Some((self.warm.borrow_mut().next()?, workload.warm_seed()));
         }
-        Some((self.measured.borrow_mut().next()?, brief.trial.seed))
+        Some((self.measured.borrow_mut().next()?, workload.trial.seed))
     }
 }
 

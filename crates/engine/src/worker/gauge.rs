@@ -55,7 +55,7 @@ impl Gauge {
     }
 
     /// An operation was begun that was due at this instant.
-    pub(super) fn begin(&self, (intended_at, now): (u64, u64), phases: &Phases) {
+    pub(super) fn begin(&self, intended_at: u64, now: u64, phases: &Phases) {
         self.up(now, phases);
         if phases.measures(intended_at) {
             self.due.change(intended_at, 1);
@@ -63,7 +63,7 @@ impl Gauge {
     }
 
     /// An operation ended that was due at this instant.
-    pub(super) fn end(&self, (intended_at, now): (u64, u64), phases: &Phases) {
+    pub(super) fn end(&self, intended_at: u64, now: u64, phases: &Phases) {
         self.down(now, phases);
         if phases.measures(intended_at) {
             self.due.change(now, -1);
@@ -151,11 +151,11 @@ mod tests {
         changes.sort_by_key(|&(at, place, begins)| (at, !begins, place));
         let gauge = Gauge::new();
         for (at, place, begins) in changes {
-            let instants = (log[place].0, at);
+            let intended_at = log[place].0;
             if begins {
-                gauge.begin(instants, &PHASES);
+                gauge.begin(intended_at, at, &PHASES);
             } else if lost != Some(place) {
-                gauge.end(instants, &PHASES);
+                gauge.end(intended_at, at, &PHASES);
             }
         }
         gauge.close(80_000, &PHASES);

@@ -1,31 +1,34 @@
 //! One worker: a thread's share of the load, from the plan to the record.
 //!
-//! Open, closed and users' loads differ only in where the next operation comes from; one lane
-//! performs them all. Everything here is generic over clock, network and driver, and runs on
-//! virtual time as it does on the real clock. Nothing is shared between workers.
+//! Open loads, closed loads and users differ only in where the next operation comes from; the same slots
+//! perform them. Everything here is generic over clock, network and driver, and runs in virtual time as it
+//! does in real time. Workers share nothing.
 //!
-//! In reading order: what a worker is told (`brief`), whose turn it is (`turns`), the state that its
-//! tasks share (`room`, with `pool`, `seat`, `gauge`), the sources of operations (`pacer`, `actors`),
-//! the performing (`lane`, `bundle`, `watchdog`), the hand-over of windows (`roller`,
-//! `backlog`), and the course of it all
-//! (`shift`).
+//! In reading order: what a worker gets (`workload`) and sends back (`message`), its share of the plan
+//! (`share`), the state that its tasks share (`state`, with `pool`, `slot_handle`, `gauge`), the sources of
+//! operations (`pacer`, `actors`), their execution (`slot`, `connections`, `watchdog`), the hand-over of
+//! windows (`window_roller`, `backlog`), and the order of it all (`run`).
 
 mod actors;
 mod backlog;
-mod brief;
-mod bundle;
+mod connections;
+mod due_operation;
+mod either;
 mod gauge;
-mod job;
-mod lane;
+mod message;
 mod pacer;
 mod pool;
-mod roller;
-mod room;
-mod seat;
-mod shift;
-mod turns;
+mod run;
+mod share;
+mod slot;
+mod slot_handle;
+mod state;
+mod task;
 mod watchdog;
+mod window_roller;
+mod workload;
 
 pub(crate) use backlog::Backlog;
-pub(crate) use brief::{Brief, Message, Prepared, Timeline};
-pub(crate) use shift::{Report, Stops, work};
+pub(crate) use message::{ConductorLink, Message, StopSignals, WorkerReport};
+pub(crate) use run::run_worker;
+pub(crate) use workload::{PreparedOperation, Timeline, Workload};

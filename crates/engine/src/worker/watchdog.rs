@@ -1,8 +1,8 @@
 //! Time-outs without a timer for each operation.
 //!
-//! All time-outs of a worker have one length, so a lane that begins something is always the last
-//! to time out. One entry a busy lane is enough: when it comes due, it is renewed for what the lane
-//! does by then, or dropped. So a lane costs the clock one wait in each time-out's length.
+//! All time-outs of a worker have one length, so a slot that begins something is always the last
+//! to time out. One entry a busy slot is enough: when it comes due, it is renewed for what the slot
+//! does by then, or dropped. So a slot costs the clock one wait in each time-out's length.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -11,38 +11,38 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-use super::seat::Seat;
+use super::slot_handle::SlotHandle;
 use crate::clock::Clock;
 
-/// Watches the deadlines of a worker's lanes.
+/// Watches the deadlines of a worker's slots.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
     entries: RefCell<BinaryHeap<Reverse<(u64, usize)>>>,
-    seats: RefCell<Vec<Rc<Seat>>>,
+    handles: RefCell<Vec<Rc<SlotHandle>>>,
     first: Notify,
 }
 
 impl Watchdog {
-    /// Takes a new lane into its care; the number is the lane's.
-    pub(super) fn adopt(&self, seat: Rc<Seat>) -> usize {
-        let mut seats = self.seats.borrow_mut();
-        seats.push(seat);
-        seats.len() - 1
+    /// Registers a new slot and returns its number.
+    pub(super) fn register(&self, handle: Rc<SlotHandle>) -> usize {
+        let mut handles = self.handles.borrow_mut();
+        handles.push(handle);
+        handles.len() - 1
     }
 
-    /// Wakes every lane, to look at the state of the worker.
+    /// Wakes every slot, to look at the state of the worker.
     pub(super) fn wake_all(&self) {
-        for seat in self.seats.borrow().iter() {
-            seat.wake();
+        for handle in self.handles.borrow().iter() {
+            handle.wake();
         }
     }
 
-    /// Sees to it that the lane is told when its deadline passes.
+    /// Sets the deadline of a slot, which is woken when that passes.
     ///
-    /// Cost: nothing when the lane has an entry already; no allocation once every lane had one
-    pub(super) fn watch(&self, lane: usize, seat: &Seat, deadline: u64) {
-        seat.give_up_at(deadline);
-        if seat.watched.replace(true) {
+    /// Cost: nothing when the slot has an entry already; no allocation once every slot had one
+    pub(super) fn watch(&self, slot: usize, handle: &SlotHandle, deadline: u64) {
+        handle.set_deadline(deadline);
+        if handle.watched.replace(true) {
             return;
         }
         let mut entries = self.entries.borrow_mut();
@@ -50,7 +50,7 @@ impl Watchdog {
         if entries.is_empty() {
             self.first.notify_one();
         }
-        entries.push(Reverse((deadline, lane)));
+        entries.push(Reverse((deadline, slot)));
     }
 
     /// Runs for ever.
@@ -59,7 +59,7 @@ impl Watchdog {
             match self.earliest() {
                 Some(at) => {
                     clock.sleep_until(at).await;
-                    self.bark(clock.now());
+                    self.expire_due(clock.now());
                 }
                 None => self.first.notified().await,
             }
@@ -70,21 +70,21 @@ impl Watchdog {
         self.entries.borrow().peek().map(|Reverse((at, _))| *at)
     }
 
-    fn bark(&self, now: u64) {
-        let seats = self.seats.borrow();
+    fn expire_due(&self, now: u64) {
+        let handles = self.handles.borrow();
         let mut entries = self.entries.borrow_mut();
-        while let Some(&Reverse((at, lane))) = entries.peek()
+        while let Some(&Reverse((at, slot))) = entries.peek()
             && at <= now
         {
             entries.pop();
-            let seat = &seats[lane];
-            match seat.deadline() {
-                u64::MAX => seat.watched.set(false),
+            let handle = &handles[slot];
+            match handle.deadline() {
+                u64::MAX => handle.watched.set(false),
                 deadline if deadline <= now => {
-                    seat.watched.set(false);
-                    seat.expire();
+                    handle.watched.set(false);
+                    handle.expire();
                 }
-                deadline => entries.push(Reverse((deadline, lane))),
+                deadline => entries.push(Reverse((deadline, slot))),
             }
         }
     }

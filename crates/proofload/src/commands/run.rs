@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::StopSignal;
-use engine::conduct::layout;
 use engine::preflight::{self, Demand};
-use engine::transport::{Endpoint, first_contact};
+use engine::transport::{Endpoint, check_reachable};
+use engine::trial::layout;
 use engine::{placement, selfcheck};
 use judge::run_record::RunRecord;
 use pages::Format;
@@ -214,7 +214,7 @@ pub fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
             continue;
         }
         let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
-        first_contact(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
+        check_reachable(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
             Problem::environment(format!("{detail} ({})", kind.name()))
                 .during("making sure that somebody listens, before the run")
                 .hint("start the target, or name its address in `[target] url` or on the command line")

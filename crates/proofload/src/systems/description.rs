@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::process::{Bounds, answer};
+use engine::process::{CaptureLimits, capture};
 use plan::experiment::{BadSetting, Tells, Wrong};
 use plan::printable::printable;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 /// The version of the contract that is understood here.
 const CONTRACT: u32 = 1;
 /// What a program may take to describe itself.
-const BOUNDS: Bounds = Bounds { within: Duration::from_secs(10), bytes: 1 << 20 };
+const BOUNDS: CaptureLimits = CaptureLimits { within: Duration::from_secs(10), bytes: 1 << 20 };
 /// Characters of a name.
 const NAME_LIMIT: usize = 64;
 /// Characters of a text for people.
@@ -86,7 +86,7 @@ pub(super) fn ask(
     for (key, value) in set {
         arguments.extend(["--set".to_owned(), format!("{key}={value}")]);
     }
-    let printed = answer(program, &arguments, BOUNDS);
+    let printed = capture(program, &arguments, BOUNDS);
     printed.map_err(|error| plain(&error.to_string())).and_then(|printed| read(&printed))
 }
 

@@ -121,8 +121,8 @@ fn programs_that_break_the_contract_are_told_plainly_and_hurt_nobody() {
         ("echo hello", "its description is not valid: expected value at line 1 column 1"),
         ("exit 3", "it ended with exit status 3"),
         ("echo 'no Python' >&2; exit 127", "it ended with exit status 127: no Python"),
-        ("yes", "it prints more than 1048576 bytes"),
-        ("exec sleep 1000", "it has not ended after 10s"),
+        ("yes", "it printed more than 1048576 bytes"),
+        ("exec sleep 1000", "it did not end within 10s"),
         ("echo '{\"contract\": 2}'", "it follows version 2 of the contract, and this is version 1"),
         ("echo '{\"contract\": 1, \"systems\": []}'", "its description is of another system"),
     ] {

@@ -425,7 +425,7 @@ fn a_part_that_there_is_not_is_told_before_anything_is_sent() {
     let ran = lab.proofload(&["run", "kill.toml", "--out", "run"]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     for text in [
-        "error: system.produser cannot be hit: the parts that its ready line names are: producer",
+        "error: system.produser cannot be hit: its ready line names the parts producer",
         "while: starting trial 1",
         "hint: behind the dot stands a name that `processes` of the ready line gives",
     ] {

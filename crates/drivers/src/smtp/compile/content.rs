@@ -1,6 +1,6 @@
 //! `size`, `body` or `message`, with `subject` and `header`: the content.
 
-use engine::driver::{Call, Compile};
+use engine::driver::{Call, CompileContext};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use plan::diagnostic::{Diagnostic, Span};
@@ -34,7 +34,7 @@ const OURS: [&str; 2] = ["X-Proofload-Nonce", "X-Proofload-Digest"];
 pub fn read(
     reader: &mut Reader<'_>,
     (session, envelope): (&Session, Option<&Envelope>),
-    compile: &Compile<'_>,
+    compile: &CompileContext<'_>,
 ) -> Option<Content> {
     let rows = compile.operation.rows.as_deref();
     let eight_bit = reader.boolean("eight_bit").unwrap_or(false);

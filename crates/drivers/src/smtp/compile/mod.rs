@@ -12,7 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use engine::driver::Compile;
+use engine::driver::CompileContext;
 use plan::diagnostic::Diagnostic;
 use plan::document::Reader;
 
@@ -23,7 +23,7 @@ use crate::table::{no_requests, statuses};
 /// Compiles an operation of the plan.
 ///
 /// Errors: every problem of its `smtp` and `expect` tables and of its items
-pub fn operation(compile: &Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+pub fn operation(compile: &CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
     let planned = compile.operation;
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
@@ -54,7 +54,7 @@ pub fn operation(compile: &Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
 }
 
 /// `expect`: the codes that mean success, 2yz without it.
-fn expected(compile: &Compile<'_>, problems: &mut Vec<Diagnostic>) -> Statuses {
+fn expected(compile: &CompileContext<'_>, problems: &mut Vec<Diagnostic>) -> Statuses {
     let table = compile.operation.expect.as_ref();
     let found = table.and_then(|table| {
         let mut reader = Reader::new(table);
@@ -65,7 +65,7 @@ fn expected(compile: &Compile<'_>, problems: &mut Vec<Diagnostic>) -> Statuses {
     found.unwrap_or_else(|| Statuses::new(vec![Allowed::Class(2)]))
 }
 
-fn items(compile: &Compile<'_>, problems: &mut Vec<Diagnostic>) -> Vec<Item> {
+fn items(compile: &CompileContext<'_>, problems: &mut Vec<Diagnostic>) -> Vec<Item> {
     let mut items = Vec::new();
     for item in &compile.operation.items {
         match Item::ALL.into_iter().find(|known| known.name() == item.path) {

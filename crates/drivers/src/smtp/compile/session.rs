@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::driver::Compile;
+use engine::driver::CompileContext;
 use plan::diagnostic::Diagnostic;
 use plan::document::{Reader, Table};
 use plan::template::Template;
@@ -14,7 +14,7 @@ use crate::smtp::session::{Auth, Session, StartTls};
 const HELO: &str = "client.example";
 
 /// Reads how a session is opened.
-pub fn read(reader: &mut Reader<'_>, compile: &Compile<'_>) -> Session {
+pub fn read(reader: &mut Reader<'_>, compile: &CompileContext<'_>) -> Session {
     let helo = reader.parsed("helo", "a name such as client.example", |text| {
         let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         (is_word && !text.contains("{{")).then(|| text.to_owned())

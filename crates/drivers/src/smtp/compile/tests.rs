@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::driver::{Call, Compile};
+use engine::driver::{Call, CompileContext};
 use plan::diagnostic::{Colour, render};
 use plan::document::Table;
 use plan::operation::{Operation, RowOrder, TargetOf};
@@ -16,8 +16,8 @@ fn planned(text: &str) -> Operation {
     crate::planned::planned("smtp", text)
 }
 
-fn compile<'a>(operation: &'a Operation, targets: &'a [Target]) -> Compile<'a> {
-    Compile { operation, targets, wall_clock: "2026-11-21T12:00:00.123456Z" }
+fn compile<'a>(operation: &'a Operation, targets: &'a [Target]) -> CompileContext<'a> {
+    CompileContext { operation, targets, wall_clock: "2026-11-21T12:00:00.123456Z" }
 }
 
 /// The message of the call with this sequence and row, dots doubled.

@@ -71,15 +71,15 @@ fn a_part_is_hit_and_so_is_who_comes_in_its_place() {
     let front = leader(&processes);
     processes.begin_measure();
     let first = sleeper(&processes).unwrap();
-    assert_eq!(processes.strike(&step("part", Action::Kill)), Ok(()));
+    assert_eq!(processes.inject(&step("part", Action::Kill)), Ok(()));
     let second = successor(&processes, first);
     assert!(!lives(first));
-    assert_eq!(processes.strike(&step("part", Action::Freeze)), Ok(()));
+    assert_eq!(processes.inject(&step("part", Action::Freeze)), Ok(()));
     await_that("it stands still", || stands_still(second));
     assert!(!stands_still(front), "and nobody else does");
-    assert_eq!(processes.strike(&step("part", Action::Continue)), Ok(()));
+    assert_eq!(processes.inject(&step("part", Action::Continue)), Ok(()));
     await_that("it goes on", || !stands_still(second));
-    assert_eq!(processes.strike(&step("part", Action::Stop)), Ok(()));
+    assert_eq!(processes.inject(&step("part", Action::Stop)), Ok(()));
     let third = successor(&processes, second);
     processes.end_measure();
     assert_eq!(processes.died(), None, "the system itself lives on");
@@ -94,7 +94,7 @@ fn a_part_is_hit_and_so_is_who_comes_in_its_place() {
 }
 
 #[test]
-fn a_part_that_could_not_be_hit_is_told_before_the_load() {
+fn a_part_that_could_not_be_hit_is_refused_before_the_load() {
     let refused = |service: Service, part: &str| {
         let folder = Folder::new();
         let (at, action) = (Duration::from_secs(1), Action::Kill);
@@ -110,13 +110,15 @@ fn a_part_that_could_not_be_hit_is_told_before_the_load() {
     };
     let (this, nobody) = (std::process::id(), i32::MAX.unsigned_abs());
     let none = |pid: u32| {
-        format!(
-            "process {pid}, which its ready line names, is none that it started and that is there"
-        )
+        format!("its ready line names process {pid}, which is not one of its running children")
     };
     for (service, part, reason) in [
-        (kept(), "prt", "the parts that its ready line names are: part".to_owned()),
-        (kept(), "front", "that is the process itself that was started".to_owned()),
+        (kept(), "prt", "its ready line names the parts part".to_owned()),
+        (
+            kept(),
+            "front",
+            "that is the started process itself; name it without the part".to_owned(),
+        ),
         (
             service("two", &format!("{READY}; exec sleep 1000")),
             "part",
@@ -135,21 +137,21 @@ fn a_part_that_is_gone_is_not_hit() {
     let alone = service("two", &format!("{BEGUN}exec tail -f /dev/null"));
     let mut processes = started(&folder, alone);
     let part = sleeper(&processes).unwrap();
-    assert_eq!(processes.strike(&step("part", Action::Freeze)), Ok(()));
+    assert_eq!(processes.inject(&step("part", Action::Freeze)), Ok(()));
     kill(part);
     await_that("it ends", || !lives(part));
     let told = |text: &str| Err(text.to_owned());
-    assert_eq!(processes.strike(&step("part", Action::Continue)), told("it has ended"));
-    let none = told("it has ended, and none has come in its place");
-    assert_eq!(processes.strike(&step("part", Action::Kill)), none);
+    assert_eq!(processes.inject(&step("part", Action::Continue)), told("it has ended"));
+    let none = told("it has ended and was not replaced");
+    assert_eq!(processes.inject(&step("part", Action::Kill)), none);
     kill(leader(&processes));
-    let gone = told("what started it has ended: killed by signal 9");
-    await_that("its end is seen", || processes.strike(&step("part", Action::Kill)) == gone);
+    let gone = told("the process that started it has ended: killed by signal 9");
+    await_that("its end is seen", || processes.inject(&step("part", Action::Kill)) == gone);
 }
 
-/// Of two parts that are alike both have gone, and one process has come.
+/// Two parts that are alike have ended, and one new process has started.
 #[test]
-fn who_may_be_another_part_is_not_hit_and_that_is_said() {
+fn a_process_that_may_be_another_part_is_not_hit() {
     let folder = Folder::new();
     let begun = r#"
 mkfifo "$0"
@@ -167,31 +169,31 @@ wait $a; wait $b; read -r go < "$0"; sleep 1000 & wait
         kill(part);
         await_that("it ends", || !lives(part));
     }
-    let told = |end: &str| Err(format!("it has ended, and {end}"));
-    let none = told("none has come in its place");
-    assert_eq!(processes.strike(&step("a", Action::Kill)), none);
+    let told = |text: &str| Err(text.to_owned());
+    let none = told("it has ended and was not replaced");
+    assert_eq!(processes.inject(&step("a", Action::Kill)), none);
     fs::write(&go, "go\n").unwrap();
     await_that("one comes", || sleeper(&processes).is_some());
     for part in ["a", "b"] {
-        let other = told("who has come may be in the place of another part");
-        assert_eq!(processes.strike(&step(part, Action::Kill)), other);
+        let other = told("it has ended, and its successor may be that of another part");
+        assert_eq!(processes.inject(&step(part, Action::Kill)), other);
     }
 }
 
 #[test]
-fn what_was_started_again_says_its_parts_anew() {
+fn a_restarted_process_names_its_parts_anew() {
     let folder = Folder::new();
     let mut processes = started(&folder, kept());
     let first = sleeper(&processes).unwrap();
-    assert_eq!(processes.strike(&step("", Action::Kill)), Ok(()));
-    assert_eq!(processes.strike(&step("", Action::Start)), Ok(()));
-    await_that("it is ready", || processes.strike(&step("part", Action::Kill)).is_ok());
+    assert_eq!(processes.inject(&step("", Action::Kill)), Ok(()));
+    assert_eq!(processes.inject(&step("", Action::Start)), Ok(()));
+    await_that("it is ready", || processes.inject(&step("part", Action::Kill)).is_ok());
     assert!(!lives(first));
     assert!(lives(leader(&processes)));
 }
 
 #[test]
-fn whoever_has_a_number_now_is_not_taken_for_who_had_it() {
+fn a_process_that_reuses_an_id_is_not_taken_for_the_old_one() {
     let folder = Folder::new();
     let processes = started(&folder, kept());
     let (front, part) = (leader(&processes), sleeper(&processes).unwrap());

@@ -1,0 +1,106 @@
+//! Injects planned faults into processes while the load runs.
+
+use plan::fault::{Action, Step, Whom};
+use rustix::process::Signal;
+
+use super::error::ProcessError;
+use super::parts;
+use super::running::{Processes, Running};
+
+impl Processes {
+    /// Checks that the part which a fault will hit exists. A whole process needs no check: it was started.
+    ///
+    /// Errors: why the part could not be hit
+    pub(super) fn expect(&self, whom: &Whom) -> Result<(), ProcessError> {
+        let Some(part) = &whom.part else { return Ok(()) };
+        let running = self.position(whom).map(|place| &self.running[place]);
+        let checked = running.and_then(|running| running.parts.check(part, running.child.pid()));
+        checked.map_err(|reason| ProcessError::Part { whom: whom.to_string(), reason })
+    }
+
+    /// Injects one step of a fault. Returns within some milliseconds: it does not wait until a restarted process is
+    /// ready.
+    ///
+    /// Errors: a sentence on why it could not be done
+    pub fn inject(&mut self, step: &Step) -> Result<(), String> {
+        let place = self.position(&step.whom)?;
+        match &step.whom.part {
+            None => self.running[place].inject(step.action),
+            Some(part) => self.running[place].inject_into_part(part, step.action),
+        }
+    }
+
+    fn position(&self, whom: &Whom) -> Result<usize, String> {
+        let place = self.placeholders.iter().position(|name| *name == whom.process);
+        place.ok_or_else(|| format!("{} was not started", whom.process))
+    }
+}
+
+impl Running {
+    fn inject(&mut self, action: Action) -> Result<(), String> {
+        match action {
+            Action::Kill => {
+                self.note_planned_end();
+                self.child.kill();
+            }
+            Action::Stop => {
+                self.note_planned_end();
+                self.child.send(Signal::TERM);
+            }
+            Action::Freeze => self.child.send(Signal::STOP),
+            Action::Continue => self.child.send(Signal::CONT),
+            Action::Start => return self.start_again(),
+        }
+        Ok(())
+    }
+
+    fn note_planned_end(&mut self) {
+        if !std::mem::replace(&mut self.end_is_known, true) {
+            self.keep_usage(|_| true);
+        }
+    }
+
+    fn start_again(&mut self) -> Result<(), String> {
+        self.note_planned_end();
+        self.child.kill();
+        let address = self.addresses.listening.get("http").map(String::as_str);
+        self.child = self.child.again(address).map_err(|error| error.to_string())?;
+        // The parts of the old ready line have ended.
+        self.parts = parts::Parts::default();
+        self.end_is_known = false;
+        Ok(())
+    }
+
+    /// The same for one of its parts, whose end aborts nothing: the process itself may restart it.
+    fn inject_into_part(&mut self, part: &str, action: Action) -> Result<(), String> {
+        if let Some(status) = self.child.ended() {
+            return Err(format!("the process that started it has ended: {status}"));
+        }
+        self.read_ready_line();
+        let leader = self.child.pid();
+        let (signal, hit) = match action {
+            Action::Kill => (Signal::KILL, self.parts.find(part, leader)?),
+            Action::Stop => (Signal::TERM, self.parts.find(part, leader)?),
+            Action::Freeze => (Signal::STOP, self.parts.find(part, leader)?),
+            // The processes that were frozen, not their successors.
+            Action::Continue => {
+                let frozen = self.frozen.remove(part);
+                (Signal::CONT, frozen.ok_or_else(|| "it was not frozen".to_owned())?)
+            }
+            Action::Start => {
+                return Err("only the process that started it can start it again".to_owned());
+            }
+        };
+        match action {
+            Action::Kill | Action::Stop => {
+                self.keep_usage(|pid| hit.iter().any(|one| one.pid == pid));
+            }
+            Action::Freeze => _ = self.frozen.insert(part.to_owned(), hit.clone()),
+            Action::Continue | Action::Start => {}
+        }
+        match parts::send(leader, &hit, signal) {
+            true => Ok(()),
+            false => Err("it has ended".to_owned()),
+        }
+    }
+}

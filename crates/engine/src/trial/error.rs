@@ -1,0 +1,25 @@
+//! Why a trial could not be executed at all.
+
+use std::io;
+
+use plan::diagnostic::Diagnostic;
+
+use crate::process::ProcessError;
+use crate::transport::TransportError;
+
+/// Why a trial could not be executed. What fails during it is data, and not here.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A driver refuses an operation.
+    #[error("an operation cannot be compiled")]
+    Compile(Vec<Diagnostic>),
+    /// A process that the arm needs did not start.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A target cannot be used.
+    #[error(transparent)]
+    Target(#[from] TransportError),
+    /// The operating system refuses what the generator itself needs.
+    #[error("cannot start the generator: {0}")]
+    Generator(#[from] io::Error),
+}

@@ -1,0 +1,169 @@
+//! The facts of a trial, joined from the reports of its workers.
+
+use std::collections::BTreeMap;
+
+use plan::load::Model;
+use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
+use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, Trial};
+
+use super::setup::{Setup, nanos};
+use crate::driver::Driver;
+use crate::worker::{WorkerReport, Workload};
+
+/// Why a trial was aborted.
+#[derive(Debug, Clone)]
+pub(super) struct Abort {
+    /// Role of the process or worker that ended, if it belonged to this trial.
+    pub role: Option<Role>,
+    /// A sentence.
+    pub why: String,
+    /// When it was noticed.
+    pub at: Option<u64>,
+    /// The last lines that it printed.
+    pub last_words: Vec<String>,
+}
+
+impl Abort {
+    /// A worker of the generator failed.
+    pub fn worker(why: String) -> Self {
+        Self { role: Some(Role::Worker), why, at: None, last_words: Vec::new() }
+    }
+}
+
+/// Joins the reports of all workers that ended well. `ended_early` is set only where the measure phase did end early.
+pub(super) fn join<D: Driver>(
+    setup: &Setup<'_, D>,
+    workload: &Workload<D>,
+    reports: &[WorkerReport],
+    abort: Option<Abort>,
+    ended_early: Option<&EarlyEnd>,
+) -> Trial {
+    let mut totals = Totals::new(&workload.layout);
+    for report in reports {
+        totals.merge(&report.totals);
+    }
+    let phases = phases(setup, workload, reports);
+    let think = match workload.load.model {
+        Model::Users { think, .. } => Some(nanos(think.mean())),
+        Model::Open { .. } | Model::Closed => None,
+    };
+    Trial {
+        index: setup.trial.index,
+        block: setup.trial.block,
+        order: setup.trial.order,
+        duet: setup.trial.duet,
+        arm: setup.arm.name.clone(),
+        started_at: setup.wall_clock.clone(),
+        window_ns: workload.timeline.window,
+        load: load(workload),
+        timeout_ns: workload.timeline.timeout,
+        think_mean_ns: think,
+        phases,
+        totals,
+        in_flight: in_flight(reports, phases.measure_ns),
+        area_ns: reports.iter().map(|report| report.area).sum(),
+        pool: pool(reports),
+        generator: GeneratorFacts::default(),
+        systems: Vec::new(),
+        observers: Vec::new(),
+        kernel: BTreeMap::new(),
+        samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
+        // A failed process also stops the workers; after a stop by the user the failure decides nothing.
+        interrupted: match abort {
+            None => reports.iter().any(|report| report.interrupted),
+            Some(_) => setup.stop.requests() > 0,
+        },
+        // An aborted trial did not end because enough was known.
+        early_end: ended_early.filter(|_| abort.is_none()).cloned(),
+        died_as: abort.as_ref().and_then(|abort| abort.role),
+        died_at_ns: abort.as_ref().and_then(|abort| {
+            Some(abort.at?.cast_signed() - workload.timeline.measure_from.cast_signed())
+        }),
+        last_words: abort.as_ref().map(|abort| abort.last_words.clone()).unwrap_or_default(),
+        died: abort.map(|abort| abort.why),
+        faults: Vec::new(),
+        first_failures: Vec::new(),
+        confidence: stats::quantile::CONFIDENCE,
+    }
+}
+
+/// Where every planned operation went.
+///
+/// Panics: if the identities of the accounting do not hold, which is a bug of ours
+pub(super) fn accounting(total: &OperationTotals) -> Accounting {
+    let &OperationTotals { planned, missed, succeeded, failed, abandoned, .. } = total;
+    let started = succeeded + failed + abandoned;
+    assert_eq!(
+        planned,
+        started + missed,
+        "accounting: planned is not started ({succeeded} succeeded, {failed} failed, {abandoned} \
+         abandoned) and missed ({missed})"
+    );
+    Accounting { planned, started, missed, succeeded, failed, abandoned }
+}
+
+fn phases<D: Driver>(
+    setup: &Setup<'_, D>,
+    workload: &Workload<D>,
+    reports: &[WorkerReport],
+) -> Phases {
+    let from = workload.timeline.measure_from;
+    let to = reports.iter().map(|report| report.measure_to).max().unwrap_or(from);
+    let drained_at = reports.iter().map(|report| report.drained_at).max().unwrap_or(to);
+    Phases {
+        ramp_up_ns: nanos(workload.load.ramp_up()),
+        warm_up_ns: nanos(setup.warm_up()),
+        measure_ns: to.saturating_sub(from),
+        drain_ns: drained_at.saturating_sub(to),
+    }
+}
+
+fn load<D: Driver>(workload: &Workload<D>) -> Load {
+    let planned = &workload.load;
+    let mut load = Load {
+        model: ModelName::Closed,
+        arrivals: None,
+        offered_rate: None,
+        connections: planned.connections,
+        streams: Some(planned.streams).filter(|&streams| streams > 1),
+        users: None,
+        workers: u32::try_from(workload.workers).unwrap_or(u32::MAX),
+    };
+    match &planned.model {
+        Model::Open { arrivals } => {
+            load.model = ModelName::Open;
+            load.arrivals = Some(arrivals.name().to_owned());
+            load.offered_rate = arrivals.mean_rate(planned.stop);
+        }
+        Model::Closed => {}
+        Model::Users { users, .. } => {
+            load.model = ModelName::Users;
+            load.users = Some(*users);
+        }
+    }
+    load
+}
+
+/// The maximum is exact for one worker; for several it is the sum of theirs, an upper bound.
+fn in_flight(reports: &[WorkerReport], measure_ns: u64) -> InFlight {
+    let integral: u128 = reports.iter().map(|report| report.in_flight_integral).sum();
+    InFlight {
+        mean: if measure_ns == 0 { 0.0 } else { integral as f64 / measure_ns as f64 },
+        max: reports.iter().map(|report| report.in_flight_max).sum(),
+    }
+}
+
+/// Workers share nothing: the pool was saturated for as long as it was on the worst of them.
+fn pool(reports: &[WorkerReport]) -> PoolFacts {
+    reports.iter().map(|report| report.pool).fold(PoolFacts::default(), |sum, part| PoolFacts {
+        connections_max: sum.connections_max + part.connections_max,
+        connections_opened: sum.connections_opened + part.connections_opened,
+        connections_lost: sum.connections_lost + part.connections_lost,
+        waited: sum.waited + part.waited,
+        saturated_ns: sum.saturated_ns.max(part.saturated_ns),
+        saturated_first_ns: [sum.saturated_first_ns, part.saturated_first_ns]
+            .into_iter()
+            .flatten()
+            .min(),
+    })
+}

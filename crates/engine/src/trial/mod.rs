@@ -1,0 +1,46 @@
+//! Running one trial, or both trials of a duet: processes, workers, windows, events, and the facts at the end.
+//!
+//! [`run_trial`] runs it in real time on the caller's thread, with one pinned thread for each worker.
+//! [`run_virtual`] runs it in virtual time on one thread. Everything from pacing to recording is the same code.
+//! [`run_together`] and [`run_virtual_together`] run several trials at once. Not here: the loop over trials, and
+//! any judgement.
+//!
+//! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `polling`, `scheduling`
+//! and `supervisor`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`), and the facts at the
+//! end (`facts`, `observers`).
+
+mod collector;
+mod completion_rate;
+mod error;
+mod facts;
+mod observers;
+mod polling;
+mod real;
+mod scheduling;
+mod setup;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+mod threads;
+mod virtual_run;
+
+use record::event::Event;
+use record::{AllFailed, RawSample, Window};
+
+pub use error::TrialError;
+pub use real::{run_together, run_trial};
+pub use setup::{Setup, layout};
+pub use virtual_run::{run_virtual, run_virtual_together};
+
+/// What a trial gives out while it runs.
+#[derive(Debug)]
+pub enum TrialOutput {
+    /// Something happened.
+    Event(Event),
+    /// A window is complete.
+    Window(Window),
+    /// Raw samples, if they were asked for.
+    Samples(Vec<RawSample>),
+    /// Every operation that has ended since the trial began has failed in the same way. Repeated while that holds.
+    AllFailed(AllFailed),
+}

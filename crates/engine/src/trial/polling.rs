@@ -1,0 +1,64 @@
+//! Workers that do not sleep.
+//!
+//! A processor that has nothing to do is put to sleep, by itself or by the hypervisor, and wakes up to some milliseconds
+//! after the timer or the answer that it was to wake for. So late is then what was due, and no load of the machine shows
+//! why. A worker that polls keeps its processor awake, at the price of all of it.
+
+use plan::load::Load;
+use record::summary::Placement;
+use tokio::task::yield_now;
+
+use crate::clock::monotonic;
+use crate::selfcheck::{Polled, PollingEstimate};
+
+/// Whether workers poll, and if not although they were to, the sentence for the record.
+///
+/// Polling would take from a system the processor that both share.
+pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String>) {
+    let alone = placement.workers_alone();
+    let refused = load.busy_poll && !alone;
+    let note = "`busy_poll` is not followed: the workers leave no processor to anybody else";
+    (load.busy_poll && alone, refused.then(|| note.to_owned()))
+}
+
+/// Keeps the runtime from sleeping for as long as it is there: whoever yields is woken after a look at what is ready,
+/// and no look waits while someone has yielded.
+pub(super) async fn poll_on(polled: Polled) {
+    let (mut turns, mut before) = (PollingEstimate::new(), monotonic());
+    loop {
+        yield_now().await;
+        let now = monotonic();
+        polled.add(turns.polling_in(now - before));
+        before = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::load::{Model, Reuse, SteadyState, Stop, WarmUp};
+
+    use super::*;
+
+    #[test]
+    fn nobody_polls_on_a_processor_that_a_system_runs_on() {
+        let load = |busy_poll| Load {
+            model: Model::Closed,
+            stop: Stop::Operations { count: 1 },
+            warm_up: WarmUp::Auto,
+            timeout: std::time::Duration::from_secs(1),
+            connections: 1,
+            streams: 1,
+            reuse: Reuse::KeepAlive,
+            steady_state: SteadyState::Reported,
+            workers: None,
+            busy_poll,
+        };
+        let apart = Placement { workers: vec![1], systems: vec![0] };
+        let together = Placement { workers: vec![0, 1], systems: vec![0, 1] };
+        assert_eq!(wanted(&load(true), &apart), (true, None));
+        assert_eq!(wanted(&load(false), &apart), (false, None));
+        assert_eq!(wanted(&load(false), &together), (false, None));
+        let (polls, note) = wanted(&load(true), &together);
+        assert!(!polls && note.unwrap().contains("leave no processor"));
+    }
+}

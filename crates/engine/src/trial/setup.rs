@@ -1,0 +1,206 @@
+//! From a planned trial to the workload of its workers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plan::load::{Model, Stop};
+use plan::operation::{CONNECTING, part_names};
+use plan::plan::{Arm, TrialPlan};
+use plan::schedule::Schedule;
+use plan::target::Target;
+use record::Layout;
+use record::event::EventKind;
+
+use super::TrialError;
+use crate::driver::{CompileContext, Driver};
+use crate::stop::{EndSignal, StopSignal};
+use crate::transport::Endpoint;
+use crate::worker::{Backlog, PreparedOperation, StopSignals, Timeline, Workload};
+
+/// A trial to be executed.
+#[derive(Debug)]
+pub struct Setup<'a, D: Driver> {
+    /// The driver of the protocols in use.
+    pub driver: Arc<D>,
+    /// The arm, with everything resolved.
+    pub arm: &'a Arm,
+    /// Which trial of it.
+    pub trial: &'a TrialPlan,
+    /// Time of day at which the trial begins, RFC 3339, UTC.
+    pub wall_clock: String,
+    /// The time of day now, in the same form; the engine does not read the calendar.
+    pub calendar: fn() -> String,
+    /// How many raw samples of a worker may wait to be taken; `None` gives none out. Beyond the limit samples are
+    /// dropped and counted.
+    pub keep_samples: Option<u64>,
+    /// Whether workers ask the kernel for real-time priority.
+    pub real_time: bool,
+    /// The user's signal to stop.
+    pub stop: StopSignal,
+    /// The signal to end the measure phase because enough is known.
+    pub end: EndSignal,
+}
+
+impl<D: Driver> Setup<'_, D> {
+    /// Number of workers: each needs a connection, or a user, of its own.
+    pub(super) fn workers(&self, wanted: usize) -> usize {
+        let actors = match self.arm.load.model {
+            Model::Users { users, .. } => users,
+            Model::Open { .. } | Model::Closed => self.arm.load.connections,
+        };
+        wanted.min(actors as usize).max(1)
+    }
+
+    /// The signals that end it early.
+    pub(super) fn stops(&self) -> StopSignals {
+        let (user, end) = (self.stop.clone(), self.end.clone());
+        StopSignals { user, abort: StopSignal::new(), end }
+    }
+
+    /// Length of the warm-up.
+    pub(super) fn warm_up(&self) -> Duration {
+        self.arm.load.warm_up.length()
+    }
+
+    /// Nanoseconds from the start of the trial to that of the measure phase.
+    pub fn lead_ns(&self) -> u64 {
+        nanos(self.arm.load.ramp_up() + self.warm_up())
+    }
+
+    /// The event with which the trial begins.
+    pub(super) fn started(&self) -> EventKind {
+        EventKind::TrialStarted {
+            trial: self.trial.index,
+            arm: self.arm.name.clone(),
+            wall_clock: self.wall_clock.clone(),
+        }
+    }
+
+    /// Compiles the mix for these targets, whose placeholders are filled.
+    ///
+    /// Errors: everything that the driver rejects
+    pub(super) fn compile(
+        &self,
+        targets: &[Target],
+    ) -> Result<Vec<PreparedOperation<D::Operation>>, TrialError> {
+        let mut prepared = Vec::new();
+        let mut problems = Vec::new();
+        for operation in &self.arm.operations {
+            let wall_clock = self.wall_clock.as_str();
+            match self.driver.compile(CompileContext { operation, targets, wall_clock }) {
+                Ok(compiled) => prepared.push(PreparedOperation {
+                    operation: compiled,
+                    target: operation.target.clone(),
+                    items: operation.items.len(),
+                }),
+                Err(found) => problems.extend(found),
+            }
+        }
+        if problems.is_empty() { Ok(prepared) } else { Err(TrialError::Compile(problems)) }
+    }
+
+    /// The workload of a trial that begins at `start`.
+    fn workload(
+        &self,
+        side: usize,
+        mix: PreparedMix<D>,
+        workers: usize,
+        start: u64,
+    ) -> Workload<D> {
+        let load = &self.arm.load;
+        Workload {
+            driver: Arc::clone(&self.driver),
+            prepared: mix.operations,
+            operations: self.arm.operations.clone(),
+            endpoints: mix.endpoints,
+            layout: self.layout(),
+            timeline: self.timeline(start),
+            trial: self.trial.clone(),
+            side,
+            workers,
+            in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
+            samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
+            load: load.clone(),
+        }
+    }
+
+    /// Names that samples refer to.
+    pub fn layout(&self) -> Layout {
+        layout(self.arm, &*self.driver)
+    }
+
+    /// Length of a window, in nanoseconds.
+    pub fn window_ns(&self) -> u64 {
+        nanos(self.arm.load.window())
+    }
+
+    fn timeline(&self, start: u64) -> Timeline {
+        let load = &self.arm.load;
+        let warm_from = start + nanos(load.ramp_up());
+        let measure_from = warm_from + nanos(self.warm_up());
+        let length = self.measure_ns();
+        Timeline {
+            start,
+            warm_from,
+            measure_from,
+            measure_to: length.map_or(u64::MAX, |length| measure_from + length),
+            window: self.window_ns(),
+            timeout: nanos(load.timeout),
+        }
+    }
+
+    /// Length of the measure phase, if the plan has one.
+    ///
+    /// An open load of n operations lasts until the next one would begin; so n operations at a
+    /// constant rate last n periods. Costs one walk through the schedule.
+    fn measure_ns(&self) -> Option<u64> {
+        let load = &self.arm.load;
+        match (load.stop, &load.model) {
+            (Stop::Duration { after }, _) => Some(nanos(after)),
+            (Stop::Operations { count }, Model::Open { arrivals }) => {
+                let one_more = Stop::Operations { count: count.saturating_add(1) };
+                let last = Schedule::new(arrivals, one_more, self.trial.seed).last();
+                Some(last.map_or(0, |last| {
+                    if last.index < count { last.offset_ns + 1 } else { last.offset_ns }
+                }))
+            }
+            (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
+        }
+    }
+}
+
+/// The workloads of trials that begin together at `start`.
+pub(super) fn workloads<D: Driver>(
+    setups: &[Setup<'_, D>],
+    mixes: Vec<PreparedMix<D>>,
+    workers: usize,
+    start: u64,
+) -> Vec<Arc<Workload<D>>> {
+    let sides = setups.iter().zip(mixes).enumerate();
+    sides.map(|(side, (setup, mix))| Arc::new(setup.workload(side, mix, workers, start))).collect()
+}
+
+/// The targets of a trial, resolved, and the mix compiled for them.
+pub(super) struct PreparedMix<D: Driver> {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) operations: Vec<PreparedOperation<D::Operation>>,
+}
+
+/// Names that the samples of an arm refer to.
+pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
+    let spans = CONNECTING.iter().chain(driver.span_names());
+    Layout {
+        operations: arm.operations.iter().map(|operation| operation.name.clone()).collect(),
+        items: arm
+            .operations
+            .iter()
+            .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
+            .collect(),
+        spans: spans.map(|name| (*name).to_owned()).chain(part_names(&arm.operations)).collect(),
+    }
+}
+
+/// Whole nanoseconds; lengths beyond five centuries are cut.
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

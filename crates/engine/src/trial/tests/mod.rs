@@ -1,0 +1,165 @@
+//! Trials of known answer, in virtual time.
+
+mod closed;
+mod duet;
+mod echo;
+mod faults;
+mod open;
+mod queueing;
+mod real;
+mod shares;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
+use plan::operation::Operation;
+use plan::plan::{Arm, TrialPlan};
+use plan::target::Target;
+use record::event::{Event, EventKind};
+use record::{EarlyEnd, EndReason, Trial};
+
+use super::{Setup, TrialOutput, run_virtual};
+use crate::clock::Virtual;
+use crate::stop::{EndSignal, StopSignal};
+use crate::transport::MemoryNetwork;
+use echo::Echo;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// A trial under test: a load against the server named `target`.
+struct TestTrial {
+    clock: Virtual,
+    network: MemoryNetwork,
+    stop: StopSignal,
+    end: EndSignal,
+    /// The window after which the conduct of the run knows enough.
+    enough_after: Option<u64>,
+    load: Load,
+    operations: Vec<Operation>,
+    seed: u64,
+    workers: usize,
+    /// Raw samples that may wait, where they are kept.
+    samples: Option<u64>,
+}
+
+/// What it left.
+struct TestResult {
+    trial: Trial,
+    events: Vec<Event>,
+    windows: Vec<record::Window>,
+    samples: u64,
+}
+
+impl TestTrial {
+    fn new(model: Model, length: Duration) -> Self {
+        let load = Load {
+            model,
+            stop: Stop::Duration { after: length },
+            warm_up: WarmUp::Fixed { length: Duration::ZERO },
+            timeout: Duration::from_secs(30),
+            connections: 1_000,
+            streams: 1,
+            reuse: Reuse::KeepAlive,
+            steady_state: SteadyState::Reported,
+            workers: None,
+            busy_poll: false,
+        };
+        Self {
+            clock: Virtual::new(),
+            network: MemoryNetwork::new(),
+            stop: StopSignal::new(),
+            end: EndSignal::new(),
+            enough_after: None,
+            load,
+            operations: vec![Operation::named("echo")],
+            seed: 1,
+            workers: 1,
+            samples: None,
+        }
+    }
+
+    fn constant(rate: f64, seconds: u64) -> Self {
+        let arrivals = ArrivalProcess::Constant { rate };
+        Self::new(Model::Open { arrivals }, Duration::from_secs(seconds))
+    }
+
+    /// The arm whose target is this.
+    fn arm(&self, url: String) -> Arm {
+        Arm {
+            name: "all".to_owned(),
+            factors: BTreeMap::new(),
+            values: BTreeMap::new(),
+            targets: vec![Target { url, ..Target::default() }],
+            load: self.load.clone(),
+            operations: self.operations.clone(),
+            services: Vec::new(),
+            system: None,
+            observers: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn run(&self) -> TestResult {
+        let arm = self.arm("memory://target".to_owned());
+        let trial =
+            TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed, duet: false };
+        let setup = Setup {
+            driver: Arc::new(Echo),
+            arm: &arm,
+            trial: &trial,
+            wall_clock: "2026-01-01T00:00:00Z".to_owned(),
+            calendar: String::new,
+            keep_samples: self.samples,
+            real_time: true,
+            stop: self.stop.clone(),
+            end: self.end.clone(),
+        };
+        let (mut events, mut windows, mut samples) = (Vec::new(), Vec::new(), 0);
+        let mut on = |output| match output {
+            TrialOutput::Event(event) => events.push(event),
+            TrialOutput::Window(window) => {
+                if Some(window.number) == self.enough_after {
+                    self.end.request(enough());
+                }
+                windows.push(window);
+            }
+            TrialOutput::Samples(some) => samples += some.len() as u64,
+            TrialOutput::AllFailed(_) => {}
+        };
+        let network = self.network.clone();
+        let trial = run_virtual(&setup, &self.clock, network, self.workers, &mut on).unwrap();
+        if trial.died.is_none() {
+            // Little's law: whatever happens to operations, their time is counted alike by both.
+            let times = trial.totals.total().time_ns();
+            assert_eq!(u128::try_from(trial.area_ns), Ok(times), "time in flight");
+        }
+        TestResult { trial, events, windows, samples }
+    }
+}
+
+/// Why a conductor ends a measure phase in these tests.
+fn enough() -> EarlyEnd {
+    EarlyEnd {
+        reason: EndReason::Precise,
+        why: "enough is known".to_owned(),
+        advice: None,
+        criteria: Vec::new(),
+    }
+}
+
+impl TestResult {
+    fn accounting(&self) -> record::summary::Accounting {
+        super::facts::accounting(&self.trial.totals.total())
+    }
+
+    fn failures(&self, kind: record::FailureKind) -> u64 {
+        self.trial.totals.total().failures_of(kind)
+    }
+
+    fn saw(&self, holds: impl Fn(&EventKind) -> bool) -> bool {
+        self.events.iter().any(|event| holds(&event.kind))
+    }
+}

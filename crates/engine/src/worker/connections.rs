@@ -1,0 +1,229 @@
+//! Connections that slots share, with a stream for each slot.
+//!
+//! Where a connection carries one operation at a time, each slot is alone in its group, and sharing costs one
+//! reference count for each connection. Where it carries many, the first slot that needs the connection opens it
+//! and the others wait; it is closed when the last slot drops it or when it can carry nothing more.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use record::FailureKind;
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, spawn_local};
+
+use super::due_operation::DueOperation;
+use super::state::WorkerState;
+use crate::clock::Clock;
+use crate::driver::{Driver, Exchange, NewConnection};
+use crate::transport::Network;
+
+/// A connection in use, with the task that it needs.
+///
+/// Fields are dropped in order: the connection before its task.
+pub(super) struct SharedConnection<C: Clock, N: Network, D: Driver> {
+    state: Rc<WorkerState<C, N, D>>,
+    ended: Cell<bool>,
+    connection: RefCell<D::Connection>,
+    _background: Option<Background>,
+}
+
+/// The task of a connection; it ends with it.
+struct Background(JoinHandle<()>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A stream that a slot has, and the connection that it is on.
+///
+/// Fields are dropped in order: the stream before its connection.
+pub(super) struct OpenStream<C: Clock, N: Network, D: Driver> {
+    pub(super) stream: D::Stream,
+    pub(super) connection: Rc<SharedConnection<C, N, D>>,
+}
+
+/// The connections of some slots, one to each target.
+pub(super) struct ConnectionGroup<C: Clock, N: Network, D: Driver> {
+    /// By target.
+    connections: RefCell<Vec<ConnectionState<C, N, D>>>,
+    /// Wakes slots that wait for a connection which another slot opens.
+    changed: Notify,
+}
+
+enum ConnectionState<C: Clock, N: Network, D: Driver> {
+    Free,
+    /// One of the slots is opening it.
+    Connecting,
+    Open(Rc<SharedConnection<C, N, D>>),
+}
+
+impl<C: Clock, N: Network, D: Driver> SharedConnection<C, N, D> {
+    /// Ends it for new operations; `given_up` if that was not planned. Returns whether it had not ended before.
+    pub(super) fn end(&self, given_up: bool) -> bool {
+        let is_first = !self.ended.replace(true);
+        if is_first && given_up {
+            self.state.lost();
+        }
+        is_first
+    }
+
+    /// Whether it stays usable after one of its streams was given up.
+    pub(super) fn outlives_streams(&self) -> bool {
+        self.state.workload.driver.outlives_streams(&mut self.connection.borrow_mut())
+    }
+
+    fn open_stream(&self) -> Option<D::Stream> {
+        self.state.workload.driver.open_stream(&mut self.connection.borrow_mut())
+    }
+}
+
+impl<C: Clock, N: Network, D: Driver> Drop for SharedConnection<C, N, D> {
+    /// It counts as open until now, since operations on it may still have run after it ended.
+    fn drop(&mut self) {
+        self.state.disconnected();
+    }
+}
+
+impl<C: Clock, N: Network, D: Driver> ConnectionGroup<C, N, D> {
+    /// One without connections.
+    pub(super) fn new(state: &WorkerState<C, N, D>) -> Rc<Self> {
+        let connections = state.workload.endpoints.iter().map(|_| ConnectionState::Free).collect();
+        Rc::new(Self { connections: RefCell::new(connections), changed: Notify::new() })
+    }
+
+    /// A stream to this operation's target, on the open connection or on a new one. May be dropped at any time.
+    ///
+    /// Errors: connecting failed: the kind of failure and what was seen
+    pub(super) async fn join(
+        &self,
+        state: &Rc<WorkerState<C, N, D>>,
+        due: &DueOperation,
+        exchange: &mut Exchange<C>,
+    ) -> Result<OpenStream<C, N, D>, (FailureKind, String)> {
+        let guard = loop {
+            let changed = self.changed.notified();
+            let open = match &self.connections.borrow()[due.target] {
+                ConnectionState::Free => None,
+                ConnectionState::Connecting => Some(None),
+                ConnectionState::Open(connection) => Some(Some(Rc::clone(connection))),
+            };
+            match open {
+                None => break ConnectGuard::of(self, due.target),
+                Some(None) => changed.await,
+                Some(Some(connection)) => match connection.open_stream() {
+                    Some(stream) => return Ok(OpenStream { stream, connection }),
+                    None => {
+                        self.forget(due.target, &connection);
+                        connection.end(true);
+                    }
+                },
+            }
+        };
+        let open = connect(state, due, exchange).await?;
+        guard.settle(&open.connection);
+        Ok(open)
+    }
+
+    /// No further stream is opened on this connection.
+    pub(super) fn forget(&self, target: usize, connection: &Rc<SharedConnection<C, N, D>>) {
+        let current = &mut self.connections.borrow_mut()[target];
+        if matches!(current, ConnectionState::Open(known) if Rc::ptr_eq(known, connection)) {
+            *current = ConnectionState::Free;
+        }
+    }
+}
+
+/// Held while a slot connects; its drop wakes the slots that wait, whether connecting succeeded or not.
+struct ConnectGuard<'a, C: Clock, N: Network, D: Driver> {
+    group: &'a ConnectionGroup<C, N, D>,
+    target: usize,
+}
+
+impl<'a, C: Clock, N: Network, D: Driver> ConnectGuard<'a, C, N, D> {
+    fn of(group: &'a ConnectionGroup<C, N, D>, target: usize) -> Self {
+        group.connections.borrow_mut()[target] = ConnectionState::Connecting;
+        Self { group, target }
+    }
+
+    fn settle(self, connection: &Rc<SharedConnection<C, N, D>>) {
+        self.group.connections.borrow_mut()[self.target] =
+            ConnectionState::Open(Rc::clone(connection));
+    }
+}
+
+impl<C: Clock, N: Network, D: Driver> Drop for ConnectGuard<'_, C, N, D> {
+    fn drop(&mut self) {
+        let current = &mut self.group.connections.borrow_mut()[self.target];
+        if matches!(current, ConnectionState::Connecting) {
+            *current = ConnectionState::Free;
+        }
+        self.group.changed.notify_waiters();
+    }
+}
+
+/// Connects for this operation and opens a stream.
+async fn connect<C: Clock, N: Network, D: Driver>(
+    state: &Rc<WorkerState<C, N, D>>,
+    due: &DueOperation,
+    exchange: &mut Exchange<C>,
+) -> Result<OpenStream<C, N, D>, (FailureKind, String)> {
+    let endpoint = &state.workload.endpoints[due.target];
+    let operation = &state.workload.prepared[due.assignment.operation].operation;
+    let driver = &state.workload.driver;
+    let stream = state.network.open(endpoint, exchange).await?;
+    let NewConnection { mut connection, background } =
+        driver.connect(operation, endpoint, stream, exchange).await?;
+    let background = background.map(|task| Background(spawn_local(task)));
+    let Some(stream) = driver.open_stream(&mut connection) else {
+        return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
+    };
+    state.connected();
+    let connection = SharedConnection {
+        state: Rc::clone(state),
+        ended: Cell::new(false),
+        connection: RefCell::new(connection),
+        _background: background,
+    };
+    Ok(OpenStream { stream, connection: Rc::new(connection) })
+}
+
+/// The groups that slots of an open load are assigned to: a further connection is opened where every stream of
+/// the others is busy.
+pub(super) struct ConnectionGroups<C: Clock, N: Network, D: Driver> {
+    /// By target: the group that is being filled.
+    last: Vec<Option<FillingGroup<C, N, D>>>,
+}
+
+/// A group that may take further slots.
+struct FillingGroup<C: Clock, N: Network, D: Driver> {
+    group: Rc<ConnectionGroup<C, N, D>>,
+    slots: u32,
+}
+
+impl<C: Clock, N: Network, D: Driver> ConnectionGroups<C, N, D> {
+    /// None yet.
+    pub(super) fn new(state: &WorkerState<C, N, D>) -> Self {
+        Self { last: state.workload.endpoints.iter().map(|_| None).collect() }
+    }
+
+    /// The group of a new slot towards this target.
+    pub(super) fn place(
+        &mut self,
+        state: &WorkerState<C, N, D>,
+        target: usize,
+    ) -> Rc<ConnectionGroup<C, N, D>> {
+        let last = &mut self.last[target];
+        match last {
+            Some(filling) if filling.slots < state.workload.load.streams => {
+                filling.slots += 1;
+                Rc::clone(&filling.group)
+            }
+            _ => {
+                let filling = FillingGroup { group: ConnectionGroup::new(state), slots: 1 };
+                Rc::clone(&last.insert(filling).group)
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Whose turn it is: a worker's share of the mix and of the schedule.
+//!
+//! Every worker walks all of it and keeps what is its own, so that the union over the workers is
+//! the plan, however many they are.
+
+use plan::mix::{Assignment, Mix};
+use plan::operation::Operation;
+use plan::schedule::Schedule;
+
+/// Worker `worker` of `workers`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WorkerShare {
+    pub(super) worker: usize,
+    pub(super) workers: usize,
+}
+
+impl WorkerShare {
+    pub(super) fn owns(self, index: u64) -> bool {
+        index % self.workers as u64 == self.worker as u64
+    }
+}
+
+/// Assignments of one worker, without times.
+#[derive(Debug)]
+pub(super) struct Assignments {
+    mix: Mix,
+    share: WorkerShare,
+    below: u64,
+}
+
+impl Assignments {
+    /// The share of the indices below `below`.
+    pub(super) fn new(operations: &[Operation], seed: u64, share: WorkerShare, below: u64) -> Self {
+        Self { mix: Mix::new(operations, seed), share, below }
+    }
+}
+
+impl Iterator for Assignments {
+    type Item = Assignment;
+
+    fn next(&mut self) -> Option<Assignment> {
+        let (share, below) = (self.share, self.below);
+        self.mix
+            .by_ref()
+            .take_while(|assignment| assignment.index < below)
+            .find(|assignment| share.owns(assignment.index))
+    }
+}
+
+/// Assignments of one worker with the offset of each from the start of the phase.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    schedule: Schedule,
+    mix: Mix,
+    share: WorkerShare,
+    cut_at: Option<u64>,
+}
+
+impl Arrivals {
+    /// The share of a whole phase.
+    pub(super) fn new(schedule: Schedule, mix: Mix, share: WorkerShare) -> Self {
+        Self { schedule, mix, share, cut_at: None }
+    }
+
+    /// Offset of the first arrival that had nothing left to do, when the rows ran out.
+    pub(super) fn cut_at(&self) -> Option<u64> {
+        self.cut_at
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = (u64, Assignment);
+
+    fn next(&mut self) -> Option<(u64, Assignment)> {
+        while self.cut_at.is_none() {
+            let arrival = self.schedule.next()?;
+            match self.mix.next() {
+                Some(assignment) if self.share.owns(arrival.index) => {
+                    return Some((arrival.offset_ns, assignment));
+                }
+                Some(_) => {}
+                None => self.cut_at = Some(arrival.offset_ns),
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,296 @@
+//! A slot: performs one operation after the other, on connections that it keeps.
+//!
+//! Where operations come from (`pacer`, `actors`) and which slots share a connection (`connections`) does not
+//! matter here.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use plan::load::Reuse;
+use record::{FailureKind, Outcome, Sample};
+
+use super::connections::{ConnectionGroup, OpenStream};
+use super::due_operation::DueOperation;
+use super::slot_handle::SlotHandle;
+use super::state::{Stage, WorkerState};
+use crate::clock::Clock;
+use crate::driver::{Call, Driver, Exchange};
+use crate::transport::Network;
+
+/// Performs operations.
+pub(super) struct Slot<C: Clock, N: Network, D: Driver> {
+    pub(super) state: Rc<WorkerState<C, N, D>>,
+    pub(super) handle: Rc<SlotHandle>,
+    number: usize,
+    /// By target.
+    streams: Vec<Option<OpenStream<C, N, D>>>,
+    /// The connections that its streams are on.
+    group: Rc<ConnectionGroup<C, N, D>>,
+    /// The target of the last operation: its stream is watched while the slot rests.
+    last: usize,
+    /// Whether that stream was found alive just now.
+    checked: bool,
+    exchange: Exchange<C>,
+    detail: Option<String>,
+}
+
+/// How a bounded wait ended.
+enum Bounded<T> {
+    Done(T),
+    Expired,
+    Abandoned,
+}
+
+/// When an operation ended, and whether it got as far as the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) at: u64,
+    pub(super) connected: bool,
+}
+
+impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
+    pub(super) fn new(
+        state: Rc<WorkerState<C, N, D>>,
+        handle: Rc<SlotHandle>,
+        group: Rc<ConnectionGroup<C, N, D>>,
+    ) -> Self {
+        let number = state.watchdog.register(Rc::clone(&handle));
+        let streams = state.workload.endpoints.iter().map(|_| None).collect();
+        let mut exchange = Exchange::new(state.clock.clone());
+        exchange.parts_after(state.workload.driver.span_names().len());
+        let (last, checked, detail) = (0, false, None);
+        Self { state, handle, number, streams, group, last, checked, exchange, detail }
+    }
+
+    /// Performs one operation and records it, however it ends.
+    pub(super) async fn perform(&mut self, due: DueOperation) -> Ended {
+        let was_last = std::mem::replace(&mut self.last, due.target) == due.target;
+        self.detail = None;
+        let items = self.state.workload.prepared[due.assignment.operation].items;
+        self.exchange.clear(items);
+        let (outcome, started_at) = match self.prepare(&due, was_last).await {
+            Ok(()) => self.converse(&due).await,
+            Err(outcome) => (outcome, None),
+        };
+        let finished_at = match (outcome, self.exchange.read_at) {
+            (Outcome::Succeeded, read_at) if read_at > 0 => read_at,
+            _ => self.state.clock.now(),
+        };
+        self.record(&due, outcome, started_at.unwrap_or(finished_at), finished_at);
+        self.keep_or_close(due.target, outcome);
+        Ended { at: finished_at, connected: started_at.is_some() }
+    }
+
+    /// Marks the stream of the last operation as just used: it is not checked again.
+    pub(super) fn trust_stream(&mut self) {
+        self.checked = true;
+    }
+
+    /// Waits for the value of `ready`, and notices meanwhile if the idle connection is lost.
+    pub(super) async fn rest<T>(
+        &mut self,
+        mut ready: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> T {
+        loop {
+            let Some(open) = self.streams.get_mut(self.last).and_then(Option::as_mut) else {
+                return poll_fn(|context| {
+                    self.handle.remember(context);
+                    ready(context)
+                })
+                .await;
+            };
+            let idle = self.state.workload.driver.idle(&mut open.stream);
+            if let Some(value) = first_of(idle, &self.handle, &mut ready).await {
+                self.checked = true;
+                return value;
+            }
+            self.lose_idle(self.last);
+        }
+    }
+
+    /// Makes sure of a usable stream to the operation's target; connects if there is none.
+    async fn prepare(&mut self, due: &DueOperation, was_last: bool) -> Result<(), Outcome> {
+        if self.state.stage() >= Stage::Abandoning {
+            return Err(Outcome::Abandoned);
+        }
+        let operation = &self.state.workload.prepared[due.assignment.operation].operation;
+        let open = self.streams[due.target].as_ref();
+        if open.is_some_and(|open| !self.state.workload.driver.fits(operation, &open.stream)) {
+            self.close(due.target, false);
+        }
+        if let Some(open) = &mut self.streams[due.target] {
+            // The peer may have closed it since it was last used; that must not fail the operation.
+            let checked = std::mem::take(&mut self.checked) && was_last;
+            if checked || !is_ready(self.state.workload.driver.idle(&mut open.stream)) {
+                return Ok(());
+            }
+            self.lose_idle(due.target);
+        }
+        let deadline = due.acquired_at.saturating_add(self.state.workload.timeline.timeout);
+        self.state.watchdog.watch(self.number, &self.handle, deadline);
+        let (state, handle) = (&self.state, &self.handle);
+        self.exchange.timeout_kind = FailureKind::ConnectTimeout;
+        let joining = self.group.join(state, due, &mut self.exchange);
+        match bounded(state, handle, joining).await {
+            Bounded::Done(Ok(open)) => {
+                self.streams[due.target] = Some(open);
+                Ok(())
+            }
+            Bounded::Done(Err((kind, detail))) => {
+                self.detail = Some(detail);
+                Err(Outcome::Failed(kind))
+            }
+            Bounded::Expired => Err(Outcome::Failed(self.exchange.timeout_kind)),
+            Bounded::Abandoned => Err(Outcome::Abandoned),
+        }
+    }
+
+    /// Sends the operation and awaits its answer. Returns the outcome and when it started.
+    async fn converse(&mut self, due: &DueOperation) -> (Outcome, Option<u64>) {
+        let state = &*self.state;
+        let workload = &*state.workload;
+        let Some(open) = &mut self.streams[due.target] else {
+            return (Outcome::Failed(FailureKind::Closed), None);
+        };
+        let operation = &workload.prepared[due.assignment.operation].operation;
+        let call = Call {
+            index: due.assignment.index,
+            operation: due.assignment.operation,
+            sequence: due.assignment.sequence,
+            row: due.assignment.row,
+            trial: workload.trial.index,
+            seed: due.seed,
+            now: state.clock.now(),
+        };
+        workload.driver.encode(operation, &mut open.stream, &call);
+        let started_at = state.clock.now();
+        self.exchange.started_at = started_at;
+        self.exchange.is_last = workload.load.reuse == Reuse::NewPerOperation;
+        self.exchange.timeout_kind = FailureKind::Timeout;
+        let deadline = started_at.saturating_add(workload.timeline.timeout);
+        state.watchdog.watch(self.number, &self.handle, deadline);
+        let ended = {
+            // Pinned where it is made: handed over by value it would be copied twice for each operation.
+            let performing =
+                pin!(workload.driver.perform(operation, &mut open.stream, &mut self.exchange));
+            bounded(state, &self.handle, performing).await
+        };
+        let outcome = match (ended, self.exchange.settled) {
+            (Bounded::Done(outcome), _) => outcome,
+            (_, Some(outcome)) => {
+                // The wait lasted until now, not until the last read.
+                self.exchange.read_at = 0;
+                outcome
+            }
+            (Bounded::Expired, None) => Outcome::Failed(self.exchange.timeout_kind),
+            (Bounded::Abandoned, None) => Outcome::Abandoned,
+        };
+        if !matches!(outcome, Outcome::Succeeded) {
+            self.detail = self.exchange.detail.take();
+        }
+        (outcome, Some(started_at))
+    }
+
+    fn record(&self, due: &DueOperation, outcome: Outcome, started_at: u64, finished_at: u64) {
+        let exchange = &self.exchange;
+        let sample = Sample {
+            operation: due.assignment.operation,
+            index: due.assignment.index,
+            intended_at: due.intended_at,
+            dispatched_at: due.dispatched_at,
+            acquired_at: due.acquired_at,
+            started_at,
+            finished_at,
+            outcome,
+            status: exchange.status,
+            spans: exchange.spans,
+            items: &exchange.items,
+            bytes_sent: exchange.bytes_sent,
+            bytes_received: exchange.bytes_received,
+        };
+        self.state.end(&sample, self.detail.as_deref());
+    }
+
+    /// After a time-out the stream is in the middle of an answer and is not used again; a time-out in connecting left no
+    /// stream.
+    fn keep_or_close(&mut self, target: usize, outcome: Outcome) {
+        let cut = matches!(
+            outcome,
+            Outcome::Abandoned
+                | Outcome::Failed(
+                    FailureKind::Timeout
+                        | FailureKind::ConnectTimeout
+                        | FailureKind::GreetingTimeout
+                )
+        );
+        let spent = cut || !self.exchange.reusable;
+        let planned = self.state.workload.load.reuse == Reuse::NewPerOperation;
+        let Some(open) = self.streams[target].as_ref().filter(|_| spent || planned) else { return };
+        if !planned && open.connection.outlives_streams() {
+            self.streams[target] = None;
+        } else {
+            self.close(target, !planned);
+        }
+    }
+
+    fn lose_idle(&mut self, target: usize) {
+        if self.close(target, true) {
+            self.state.lost_idle();
+        }
+    }
+
+    /// Closes a stream and its connection. Returns whether the connection had not ended before.
+    fn close(&mut self, target: usize, given_up: bool) -> bool {
+        let Some(OpenStream { stream, connection }) = self.streams[target].take() else {
+            return false;
+        };
+        drop(stream);
+        self.group.forget(target, &connection);
+        connection.end(given_up)
+    }
+}
+
+/// Runs a future until it ends, the slot's deadline passes, or the worker abandons operations.
+async fn bounded<C: Clock, N: Network, D: Driver, T>(
+    state: &WorkerState<C, N, D>,
+    handle: &SlotHandle,
+    work: impl Future<Output = T>,
+) -> Bounded<T> {
+    let mut work = pin!(work);
+    let ended = poll_fn(|context| {
+        if let Poll::Ready(value) = work.as_mut().poll(context) {
+            return Poll::Ready(Bounded::Done(value));
+        }
+        handle.remember(context);
+        if state.stage() >= Stage::Abandoning {
+            return Poll::Ready(Bounded::Abandoned);
+        }
+        if handle.expired() { Poll::Ready(Bounded::Expired) } else { Poll::Pending }
+    })
+    .await;
+    handle.clear_deadline();
+    ended
+}
+
+/// `None` when the idle connection was lost first.
+async fn first_of<T>(
+    idle: impl Future<Output = ()>,
+    handle: &SlotHandle,
+    ready: &mut impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Option<T> {
+    let mut idle = pin!(idle);
+    poll_fn(|context| {
+        handle.remember(context);
+        if idle.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        ready(context).map(Some)
+    })
+    .await
+}
+
+fn is_ready(future: impl Future<Output = ()>) -> bool {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}

@@ -1,0 +1,338 @@
+//! The state that a worker's tasks share: one thread, so cells and no locks.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::task::{Poll, Waker};
+
+use record::{Phases, PoolFacts, Recorder, Sample};
+
+use super::due_operation::DueOperation;
+use super::gauge::{Gauge, overlap};
+use super::message::Message;
+use super::pool::{Placed, Pool};
+use super::slot_handle::SlotHandle;
+use super::watchdog::Watchdog;
+use super::workload::Workload;
+use crate::clock::Clock;
+use crate::driver::Driver;
+use crate::transport::Network;
+
+/// How far a worker has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Operations are begun.
+    Planning,
+    /// What was begun may finish.
+    Draining,
+    /// What is unfinished is given up.
+    Abandoning,
+    /// Lanes close.
+    Closed,
+}
+
+/// One worker's state.
+pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
+    pub(super) clock: C,
+    pub(super) network: N,
+    pub(super) workload: Arc<Workload<D>>,
+    pub(super) worker: usize,
+    pub(super) watchdog: Watchdog,
+    pub(super) gauge: Gauge,
+    pub(super) facts: RefCell<PoolFacts>,
+    /// `None` once the worker has ended.
+    recorder: RefCell<Option<Recorder>>,
+    phases: Cell<Phases>,
+    stage: Cell<Stage>,
+    pools: RefCell<Vec<Pool>>,
+    in_flight_cap: u64,
+    limits_reported: Cell<[bool; 2]>,
+    lost: Cell<u64>,
+    /// Raw samples dropped because the disk could not keep up.
+    pub(super) dropped: Cell<u64>,
+    connections: Cell<u64>,
+    /// Actors of a closed or users' load that may still begin something.
+    actors: Cell<usize>,
+    /// Whether the plan has no more operations for them.
+    exhausted: Cell<bool>,
+    /// Wakes the worker's main task, which waits for one of the states here.
+    worker_waker: RefCell<Option<Waker>>,
+    panicked: Cell<bool>,
+    messages: Sender<(usize, Message)>,
+}
+
+impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
+    pub(super) fn new(
+        clock: C,
+        network: N,
+        workload: Arc<Workload<D>>,
+        worker: usize,
+        messages: Sender<(usize, Message)>,
+    ) -> Self {
+        let timeline = workload.timeline;
+        let phases = Phases {
+            measure_from: timeline.measure_from,
+            measure_to: timeline.measure_to,
+            window: timeline.window,
+        };
+        let recorder = Recorder::new(worker, &workload.layout, phases, workload.samples.is_some());
+        let connections = workload.share(u64::from(workload.load.connections), worker);
+        let limit = connections * u64::from(workload.load.streams);
+        let pools = workload.endpoints.iter().map(|_| Pool::new(limit)).collect();
+        let in_flight_cap = workload.share(workload.in_flight_cap, worker).max(1);
+        Self {
+            clock,
+            network,
+            workload,
+            worker,
+            watchdog: Watchdog::default(),
+            gauge: Gauge::new(),
+            facts: RefCell::default(),
+            recorder: RefCell::new(Some(recorder)),
+            phases: Cell::new(phases),
+            stage: Cell::new(Stage::Planning),
+            pools: RefCell::new(pools),
+            in_flight_cap,
+            limits_reported: Cell::new([false; 2]),
+            lost: Cell::new(0),
+            dropped: Cell::new(0),
+            connections: Cell::new(0),
+            actors: Cell::new(0),
+            exhausted: Cell::new(false),
+            worker_waker: RefCell::new(None),
+            panicked: Cell::new(false),
+            messages,
+        }
+    }
+
+    /// Bounds of the measure phase as they are known now.
+    pub(super) fn phases(&self) -> Phases {
+        self.phases.get()
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.stage.get()
+    }
+
+    /// Moves on to a later stage and wakes every slot.
+    pub(super) fn enter(&self, stage: Stage) {
+        self.stage.set(stage);
+        self.watchdog.wake_all();
+    }
+
+    /// Ends the measure phase at this instant. Returns whether that is before the planned end.
+    pub(super) fn end_measuring(&self, at: u64) -> bool {
+        let mut phases = self.phases.get();
+        let early = at < phases.measure_to;
+        if early {
+            phases.measure_to = at.max(phases.measure_from);
+            self.phases.set(phases);
+            self.with_recorder(|recorder| recorder.set_end(phases.measure_to));
+        }
+        early
+    }
+
+    /// Calls `act` with the recorder; does nothing once the worker has ended.
+    pub(super) fn with_recorder<T>(&self, act: impl FnOnce(&mut Recorder) -> T) -> Option<T> {
+        self.recorder.borrow_mut().as_mut().map(act)
+    }
+
+    /// Takes the recorder, at the end.
+    pub(super) fn take_recorder(&self) -> Option<Recorder> {
+        self.recorder.borrow_mut().take()
+    }
+
+    /// Sends a message to the conductor; without a receiver it is dropped.
+    pub(super) fn send(&self, message: Message) {
+        let _ = self.messages.send((self.workload.side, message));
+    }
+
+    /// Counts an operation as begun.
+    pub(super) fn begin(&self, due: &DueOperation) {
+        self.with_recorder(|recorder| recorder.begin(due.assignment.operation, due.intended_at));
+        self.gauge.begin(due.intended_at, due.dispatched_at, &self.phases.get());
+    }
+
+    /// Records how an operation ended.
+    pub(super) fn end(&self, sample: &Sample<'_>, detail: Option<&str>) {
+        self.with_recorder(|recorder| recorder.end(sample, detail));
+        self.gauge.end(sample.intended_at, sample.finished_at, &self.phases.get());
+        if self.gauge.count() == 0 && self.stage.get() > Stage::Planning {
+            self.wake_worker();
+        }
+    }
+
+    /// Places a due operation of an open load. Returns a handle if a new slot must be made for it.
+    pub(super) fn dispatch(&self, due: DueOperation) -> Option<Rc<SlotHandle>> {
+        let operation = due.assignment.operation;
+        if self.gauge.count() >= self.in_flight_cap {
+            self.with_recorder(|recorder| recorder.miss(operation, due.intended_at));
+            self.report_limit(0, "in_flight_cap", self.workload.in_flight_cap, due.dispatched_at);
+            return None;
+        }
+        self.begin(&due);
+        let placed = self.pools.borrow_mut()[due.target].place(due);
+        match placed {
+            Placed::Assigned => None,
+            Placed::NeedsSlot => {
+                let handle = Rc::new(SlotHandle::new());
+                handle.assign(due);
+                Some(handle)
+            }
+            Placed::Waits => {
+                if self.phases.get().measures(due.intended_at) {
+                    self.facts.borrow_mut().waited += 1;
+                }
+                let load = &self.workload.load;
+                let limit = u64::from(load.connections) * u64::from(load.streams);
+                let name = if load.streams > 1 { "streams" } else { "connections" };
+                self.report_limit(1, name, limit, due.dispatched_at);
+                None
+            }
+        }
+    }
+
+    /// The operation that has waited longest for this target; without one, the slot becomes idle.
+    ///
+    /// The slot is free from its last read on; an operation that was dispatched while the driver closed its session
+    /// did not wait before its dispatch.
+    pub(super) fn next_or_release(
+        &self,
+        target: usize,
+        handle: &Rc<SlotHandle>,
+        now: u64,
+    ) -> Option<DueOperation> {
+        let mut pools = self.pools.borrow_mut();
+        if let Some(due) = pools[target].next_waiting() {
+            return Some(DueOperation { acquired_at: now.max(due.dispatched_at), ..due });
+        }
+        let stretch = pools[target].release(Rc::clone(handle), now);
+        self.note_saturation(stretch);
+        None
+    }
+
+    /// Takes everything that waits for a slot, at the end.
+    pub(super) fn waiting(&self) -> Vec<DueOperation> {
+        let mut pools = self.pools.borrow_mut();
+        pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.next_waiting())).collect()
+    }
+
+    /// Closes the accounts of the pools.
+    pub(super) fn close_pools(&self, now: u64) {
+        for pool in self.pools.borrow_mut().iter_mut() {
+            self.note_saturation(pool.end_saturation(now));
+        }
+    }
+
+    /// Counts a connection as open.
+    pub(super) fn connected(&self) {
+        self.connections.set(self.connections.get() + 1);
+        let mut facts = self.facts.borrow_mut();
+        facts.connections_opened += 1;
+        facts.connections_max = facts.connections_max.max(self.connections.get());
+    }
+
+    /// Counts a connection as closed.
+    pub(super) fn disconnected(&self) {
+        self.connections.set(self.connections.get() - 1);
+    }
+
+    /// Counts a connection that ended unplanned.
+    pub(super) fn lost(&self) {
+        self.facts.borrow_mut().connections_lost += 1;
+    }
+
+    /// Counts an idle connection that was lost.
+    pub(super) fn lost_idle(&self) {
+        self.lost.set(self.lost.get() + 1);
+    }
+
+    /// Idle connections lost since the last call.
+    pub(super) fn take_lost_idle(&self) -> u64 {
+        self.lost.replace(0)
+    }
+
+    /// Counts an actor as started.
+    pub(super) fn actor_started(&self) {
+        self.actors.set(self.actors.get() + 1);
+    }
+
+    /// Counts an actor as ended.
+    pub(super) fn actor_ended(&self) {
+        self.actors.set(self.actors.get() - 1);
+        self.wake_worker();
+    }
+
+    /// Marks the plan as exhausted and wakes the actors, which then end.
+    pub(super) fn exhaust(&self) {
+        if !self.exhausted.replace(true) {
+            self.watchdog.wake_all();
+        }
+    }
+
+    /// Whether the plan has no more operations for actors.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exhausted.get()
+    }
+
+    /// Resolves when the plan is exhausted and the last actor has ended.
+    pub(super) async fn exhausted(&self) {
+        self.until(|| self.exhausted.get() && self.actors.get() == 0).await;
+    }
+
+    /// Resolves when nothing is in flight.
+    pub(super) async fn settled(&self) {
+        self.until(|| self.gauge.count() == 0).await;
+    }
+
+    /// Resolves when a task of this worker has panicked.
+    pub(super) async fn panicked(&self) {
+        self.until(|| self.panicked.get()).await;
+    }
+
+    /// Notes that a task of this worker is unwinding.
+    pub(super) fn note_panic(&self) {
+        self.panicked.set(true);
+        self.wake_worker();
+    }
+
+    /// Only the worker's main task may wait here: there is one waker.
+    async fn until(&self, holds: impl Fn() -> bool) {
+        poll_fn(|context| {
+            if holds() {
+                return Poll::Ready(());
+            }
+            *self.worker_waker.borrow_mut() = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn wake_worker(&self) {
+        if let Some(waker) = &*self.worker_waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn report_limit(&self, which: usize, name: &'static str, value: u64, at: u64) {
+        let mut reported = self.limits_reported.get();
+        if !std::mem::replace(&mut reported[which], true) {
+            self.limits_reported.set(reported);
+            self.send(Message::Limit { name, value, at });
+        }
+    }
+
+    fn note_saturation(&self, stretch: Option<(u64, u64)>) {
+        let phases = self.phases.get();
+        let Some(stretch) = stretch else { return };
+        let length = overlap(stretch, &phases);
+        if length > 0 {
+            let mut facts = self.facts.borrow_mut();
+            facts.saturated_ns += length;
+            let first = stretch.0.saturating_sub(phases.measure_from);
+            facts.saturated_first_ns.get_or_insert(first);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What every worker of a trial gets before it begins.
+
+use std::sync::Arc;
+
+use plan::load::Load;
+use plan::operation::{Operation, TargetOf};
+use plan::plan::TrialPlan;
+use record::Layout;
+
+use super::backlog::Backlog;
+use crate::driver::Driver;
+use crate::transport::Endpoint;
+
+/// Everything that the workers of a trial share: made once, never changed.
+#[derive(Debug)]
+pub(crate) struct Workload<D: Driver> {
+    /// The driver of the protocols that it uses.
+    pub(crate) driver: Arc<D>,
+    /// The mix as compiled.
+    pub(crate) prepared: Vec<PreparedOperation<D::Operation>>,
+    /// The mix as planned.
+    pub(crate) operations: Vec<Operation>,
+    /// Where operations go.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// How much and how.
+    pub(crate) load: Load,
+    /// Names that samples refer to.
+    pub(crate) layout: Layout,
+    /// When each phase begins.
+    pub(crate) timeline: Timeline,
+    /// Which trial of the plan, with the seed of its measure phase.
+    pub(crate) trial: TrialPlan,
+    /// Its place among the trials that are executed at the same time, from 0.
+    pub(crate) side: usize,
+    /// Generator threads.
+    pub(crate) workers: usize,
+    /// Most operations in flight at a time, over all workers; an open load misses what is beyond.
+    pub(crate) in_flight_cap: u64,
+    /// Raw samples under way to the disk, if they are kept.
+    pub(crate) samples: Option<Backlog>,
+}
+
+/// An operation ready to be performed.
+#[derive(Debug)]
+pub(crate) struct PreparedOperation<O> {
+    /// As its driver compiled it.
+    pub(crate) operation: O,
+    /// Where it goes.
+    pub(crate) target: TargetOf,
+    /// Numbers to be read from the answer.
+    pub(crate) items: usize,
+}
+
+/// When each phase begins, on the trial's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeline {
+    /// The first user comes, or the warm-up begins.
+    pub(crate) start: u64,
+    /// Start of the warm-up.
+    pub(crate) warm_from: u64,
+    /// Start of the measure phase.
+    pub(crate) measure_from: u64,
+    /// Its end, `u64::MAX` where a count ends it.
+    pub(crate) measure_to: u64,
+    /// Length of a window.
+    pub(crate) window: u64,
+    /// From start to failure of an operation, and from the end of measuring to the drain deadline.
+    pub(crate) timeout: u64,
+}
+
+impl<D: Driver> Workload<D> {
+    /// This worker's part of a total that is split evenly; the first workers get the remainder.
+    pub(crate) fn share(&self, total: u64, worker: usize) -> u64 {
+        let (worker, workers) = (worker as u64, self.workers as u64);
+        total / workers + u64::from(worker < total % workers)
+    }
+
+    /// The driver's notes on the operations, for the end of the trial.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let compiled = self.prepared.iter().zip(&self.operations);
+        compiled.filter_map(|(prepared, operation)| {
+            let note = self.driver.note(&prepared.operation)?;
+            Some(format!("operation {}: {note}", operation.name))
+        })
+    }
+
+    /// Seed of the warm-up: other draws than those of the measure phase.
+    pub(crate) fn warm_seed(&self) -> u64 {
+        // The fractional part of the golden ratio: any constant would do that is not zero.
+        self.trial.seed ^ 0x9E37_79B9_7F4A_7C15
+    }
+}
