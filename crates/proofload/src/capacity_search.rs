@@ -257,7 +257,7 @@ impl CapacitySearch<'_> {
     fn report_step(&mut self, summary: &Summary) {
         let Some(answer) = &summary.capacity else { return };
         if let Some(step) = answer.steps.last() {
-            self.live.say(&format!("  {}", tables::capacity::told(step, answer)));
+            self.live.say(&format!("  {}", tables::capacity::step_line(step, answer)));
             let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
             let mut spoiled = trials.filter(|_| step.result == StepResult::Invalid);
             let trial = spoiled.find(|trial| trial.index == step.trial);

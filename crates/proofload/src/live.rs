@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use pages::progress::Line;
+use pages::progress::ProgressLine;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use plan::printable::printable_lines;
@@ -178,7 +178,7 @@ impl TrialShown {
         let whole = self.measure_ns.filter(|_| phase == Phase::Measure);
         // Instants count from the start of the measure phase.
         let here = self.measure_ns.map(|whole| whole.saturating_add_signed(-at_ns));
-        let line = Line {
+        let line = ProgressLine {
             trial: self.number,
             block: self.block,
             left_ns: here.zip(self.later_ns).map(|(here, later)| here.saturating_add(later)),
