@@ -12,7 +12,7 @@ pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -
         for operation in &trial.operations {
             let path = names::spectrum(trial.index, &operation.name);
             writeln!(out, "# trial {}, operation {}", trial.index, operation.name)?;
-            super::copied(folder, &path, out)?;
+            crate::raw_files::copied(folder, &path, out)?;
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use judge::run_record::RunRecord;
 pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     for trial in &run.trials {
         writeln!(out, "# trial {}", trial.index)?;
-        super::copied(folder, &names::windows(trial.index), out)?;
+        crate::raw_files::copied(folder, &names::windows(trial.index), out)?;
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -
     for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
         let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
         let start = wall_clock::measure_start_ns(run, record);
-        for sample in super::samples(folder, trial)? {
+        for sample in crate::raw_files::samples(folder, trial)? {
             let sample = sample.map_err(io::Error::other)?;
             csv.write_record(cells(&sample, start, &trial.operations))?;
         }
@@ -51,7 +51,7 @@ fn cells(sample: &RawSample, start: i128, operations: &[Operation]) -> [String; 
     let milliseconds = |nanoseconds: i128| (nanoseconds / 1_000_000).to_string();
     let elapsed = milliseconds(i128::from(finished - intended));
     let label = operations.get(sample.operation).map_or("", |one| &one.name);
-    let failure = super::failure(sample);
+    let failure = crate::raw_files::failure(sample);
     let code = if sample.status == 0 { String::new() } else { sample.status.to_string() };
     [
         milliseconds(start + i128::from(intended)),

@@ -15,19 +15,19 @@ mod jtl;
 pub mod markdown;
 mod outline;
 pub mod progress;
+mod raw_files;
 pub mod stored;
 pub mod tables;
 pub mod terminal;
 pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
+pub mod verdict;
 pub mod wall_clock;
 
 use std::io::{self, Write};
 
-use record::RawSample;
-use record::folder::{Folder, RunReader, Samples};
-use record::summary::{Judgement, Summary, Trial};
+use record::folder::Folder;
 
 use judge::run_record::RunRecord;
 
@@ -83,60 +83,6 @@ impl Format {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         (self.write)(run, folder, out)
-    }
-}
-
-/// The word at the top of a page.
-///
-/// A search for capacity has found an interval or not; it passes nothing.
-///
-pub fn verdict_word(summary: &Summary) -> &'static str {
-    match summary.verdict.result {
-        Judgement::Pass if summary.capacity.is_some() => "bracketed",
-        _ if summary.capacity.is_some() => "not bracketed",
-        _ => tables::run::judgement(result(summary)),
-    }
-}
-
-/// The result as it is shown: summaries of before say `pass` of a run without criteria.
-fn result(summary: &Summary) -> Judgement {
-    match summary.verdict.result {
-        Judgement::Pass if summary.criteria.is_empty() => Judgement::Measured,
-        result => result,
-    }
-}
-
-/// Passes a file of the folder through.
-///
-/// Errors: of `out`; `NotFound` where there is no file, and `Other` where it cannot be read
-fn copied(folder: &dyn Folder, path: &str, out: &mut dyn Write) -> io::Result<()> {
-    let of_the_folder = |error: io::Error| {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        let kind = if missing { error.kind() } else { io::ErrorKind::Other };
-        io::Error::new(kind, format!("{path}: {error}"))
-    };
-    let mut content = Vec::new();
-    let read = folder.open(path).and_then(|mut file| file.read_to_end(&mut content));
-    read.map_err(of_the_folder)?;
-    out.write_all(&content)
-}
-
-/// The raw samples of a trial.
-fn samples(folder: &dyn Folder, trial: &Trial) -> io::Result<Samples> {
-    let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
-    let samples = RunReader::new(folder).samples(trial.index, &operations);
-    samples.map_err(io::Error::other)?.ok_or_else(|| {
-        let problem = format!("trial {} has no raw samples: run it with `--samples`", trial.index);
-        io::Error::new(io::ErrorKind::NotFound, problem)
-    })
-}
-
-/// How a raw sample failed, in one word; empty when it succeeded.
-fn failure(sample: &RawSample) -> &'static str {
-    match sample.failure {
-        Some(kind) => kind.name(),
-        None if sample.abandoned => "abandoned",
-        None => "",
     }
 }
 

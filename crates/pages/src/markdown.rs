@@ -25,7 +25,11 @@ pub fn render(summary: &Summary) -> String {
         page.push_str(&format!("{}\n\n", text(question)));
     }
     let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
-    page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
+    page.push_str(&format!(
+        "**{}**: {}\n",
+        crate::verdict::verdict_word(summary),
+        reasons.join("; ")
+    ));
     for section in outline::sections(summary) {
         match section.rank {
             Rank::Answer => open(&mut page, &section),

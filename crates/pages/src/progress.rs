@@ -7,7 +7,7 @@ use plan::number;
 
 /// What the line is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
+pub struct ProgressLine<'a> {
     /// Which trial, and of how many.
     pub trial: (u32, u32),
     /// Which block, and of how many.
@@ -26,7 +26,7 @@ pub struct Line<'a> {
     pub failed: u64,
 }
 
-impl Line<'_> {
+impl ProgressLine<'_> {
     /// One line, without its end.
     pub fn render(&self) -> String {
         let progress = self.progress;
@@ -101,7 +101,7 @@ mod tests {
             p50_ns: Some(1_100_000),
             p99_ns: Some(8_240_000),
         };
-        let line = Line {
+        let line = ProgressLine {
             trial: (3, 20),
             block: (2, 10),
             left_ns: Some(17 * 65 * 1_000_000_000),
@@ -115,7 +115,7 @@ mod tests {
             line.render(),
             @"block 2/10 · trial 3/20 path=front · measuring 12 of 60 s · 500/s · service p50 1.10 ms p99 8.24 ms · 4 in flight · 7 failed · 19 min left"
         );
-        let alone = Line { trial: (1, 1), block: (1, 1), ..line };
+        let alone = ProgressLine { trial: (1, 1), block: (1, 1), ..line };
         assert!(alone.render().starts_with("measuring 12 of 60 s"), "{}", alone.render());
         assert!(!alone.render().contains("left"), "the phase says it already");
     }

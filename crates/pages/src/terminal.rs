@@ -129,8 +129,8 @@ impl Page {
         if summary.rehearsal {
             self.text.push_str("REHEARSAL: shortened, can never pass\n");
         }
-        let word = super::verdict_word(summary).to_uppercase();
-        let paint = match super::result(summary) {
+        let word = crate::verdict::verdict_word(summary).to_uppercase();
+        let paint = match crate::verdict::result(summary) {
             Judgement::Measured => "1",
             Judgement::Pass => "1;32",
             Judgement::Fail => "1;31",

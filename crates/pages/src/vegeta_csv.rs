@@ -16,7 +16,7 @@ pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -
     for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
         let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
         let start = wall_clock::measure_start_ns(run, record);
-        for sample in super::samples(folder, trial)? {
+        for sample in crate::raw_files::samples(folder, trial)? {
             let sample = sample.map_err(io::Error::other)?;
             csv.write_record(cells(&sample, start, &run.summary.run.title))?;
         }
@@ -32,7 +32,7 @@ fn cells(sample: &RawSample, start: i128, attack: &str) -> [String; 12] {
         (finished - intended).to_string(),
         sample.bytes_sent.to_string(),
         sample.bytes_received.to_string(),
-        super::failure(sample).to_owned(),
+        crate::raw_files::failure(sample).to_owned(),
         String::new(),
         attack.to_owned(),
         sample.index.to_string(),

@@ -11,7 +11,7 @@ use plan::plan::{Plan, TrialPlan};
 
 /// What became of a trial that was begun, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum TrialOutcome {
     /// Somebody stopped the run meanwhile.
     Unfinished,
     /// It could not begin.
@@ -31,7 +31,7 @@ pub struct Agenda {
     pub repeated: BTreeSet<u32>,
 }
 
-impl State {
+impl TrialOutcome {
     /// Whether the trial left its facts.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Whole | Self::Spoiled)
@@ -40,14 +40,14 @@ impl State {
 
 impl Agenda {
     /// By number of the trial; those that were never begun are absent.
-    pub fn of(plan: &Plan, states: &BTreeMap<u32, State>) -> Self {
+    pub fn of(plan: &Plan, states: &BTreeMap<u32, TrialOutcome>) -> Self {
         let mut states = states.clone();
         part_of_duets(plan, &mut states);
         let repetition = |trial: &TrialPlan| again(plan, trial);
         let fell = |trial: &TrialPlan| {
             let state = states.get(&trial.index);
             states.contains_key(&repetition(trial).index)
-                || matches!(state, Some(State::Spoiled | State::NotExecuted))
+                || matches!(state, Some(TrialOutcome::Spoiled | TrialOutcome::NotExecuted))
         };
         let fallen = plan.trials.iter().filter(|trial| plan.trials.len() > 1 && fell(trial));
         let repeated: BTreeSet<u32> = fallen.map(|trial| trial.block).collect();
@@ -56,8 +56,8 @@ impl Agenda {
             let again = repeated.contains(&trial.block);
             let trial = if again { repetition(trial) } else { trial.clone() };
             match states.get(&trial.index) {
-                Some(State::Whole) => {}
-                Some(State::Spoiled) if again => {}
+                Some(TrialOutcome::Whole) => {}
+                Some(TrialOutcome::Spoiled) if again => {}
                 _ => trials.push(trial),
             }
         }
@@ -81,7 +81,7 @@ impl Agenda {
     }
 
     /// Trials that ended and are not superseded, of those with a state.
-    pub fn standing(&self, plan: &Plan, states: &BTreeMap<u32, State>) -> BTreeSet<u32> {
+    pub fn standing(&self, plan: &Plan, states: &BTreeMap<u32, TrialOutcome>) -> BTreeSet<u32> {
         let ended = |trial: &TrialPlan| states.get(&trial.index).is_some_and(|one| one.is_ended());
         let standing = all(plan).filter(|one| ended(one) && !self.is_superseded(plan, one));
         standing.map(|trial| trial.index).collect()
@@ -89,13 +89,13 @@ impl Agenda {
 }
 
 /// A trial of a duet is nothing without the other, and counts as what became of the worse of both.
-fn part_of_duets(plan: &Plan, states: &mut BTreeMap<u32, State>) {
+fn part_of_duets(plan: &Plan, states: &mut BTreeMap<u32, TrialOutcome>) {
     let trials: Vec<TrialPlan> = all(plan).filter(|trial| trial.duet).collect();
     for pair in trials.chunks_exact(2) {
         let known = pair.iter().filter_map(|trial| states.get(&trial.index).copied()).min();
         if let Some(worst) = known {
             let is_half = pair.iter().any(|trial| !states.contains_key(&trial.index));
-            let state = if is_half { worst.min(State::Unfinished) } else { worst };
+            let state = if is_half { worst.min(TrialOutcome::Unfinished) } else { worst };
             states.extend(pair.iter().map(|trial| (trial.index, state)));
         }
     }
@@ -116,7 +116,7 @@ fn again(plan: &Plan, trial: &TrialPlan) -> TrialPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use State::{NotExecuted, Spoiled, Unfinished, Whole};
+    use TrialOutcome::{NotExecuted, Spoiled, Unfinished, Whole};
 
     /// Two blocks of two arms: 1, 2 and 3, 4.
     fn plan() -> Plan {
@@ -134,12 +134,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(states: &[(u32, State)], todo: &[u32], repeated: &[u32]) {
+    fn check(states: &[(u32, TrialOutcome)], todo: &[u32], repeated: &[u32]) {
         check_of(&plan(), states, todo, repeated);
     }
 
     #[track_caller]
-    fn check_of(plan: &Plan, states: &[(u32, State)], todo: &[u32], repeated: &[u32]) {
+    fn check_of(plan: &Plan, states: &[(u32, TrialOutcome)], todo: &[u32], repeated: &[u32]) {
         let agenda = Agenda::of(plan, &states.iter().copied().collect());
         let numbers: Vec<u32> = agenda.trials.iter().map(|trial| trial.index).collect();
         assert_eq!(numbers, todo, "{states:?}");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_was_executed_again_does_not_stand() {
-        let standing = |states: &[(u32, State)]| {
+        let standing = |states: &[(u32, TrialOutcome)]| {
             let states = states.iter().copied().collect();
             Vec::from_iter(Agenda::of(&plan(), &states).standing(&plan(), &states))
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use engine::file;
 use record::folder::{Folder, names};
 
-use crate::message::Problem;
+use crate::problem::Problem;
 
 /// A folder on disk.
 #[derive(Debug, Clone)]

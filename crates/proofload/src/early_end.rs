@@ -1,7 +1,7 @@
 //! Ending a measure phase before the plan does: because a criterion can no longer be met (`--fail-fast`),
 //! because the intervals are narrow enough (`--adaptive`), or because every operation fails in the same way.
 //!
-//! All are decided in `report` from the windows that have closed and from how operations ended; here the decision becomes a signal to the engine.
+//! All are decided in `judge` from the windows that have closed and from how operations ended; here the decision becomes a signal to the engine.
 
 use engine::EndSignal;
 use engine::trial::TrialOutput;
@@ -18,14 +18,14 @@ use record::{AllFailed, EndReason, Window};
 pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
 
 /// What may end the measure phases of a run.
-pub struct EarlyEnd<'p> {
+pub struct EarlyEndRules<'p> {
     plan: &'p Plan,
     /// Goes from trial to trial: a criterion is judged on all of an arm's.
     fail_fast: Option<FailFast>,
 }
 
 /// What may end the measure phase of one trial, or of both trials of a duet, which end together.
-pub struct Watch<'w> {
+pub struct TrialWatch<'w> {
     fail_fast: Option<&'w mut FailFast>,
     plan: &'w Plan,
     /// By place: arm of each trial.
@@ -33,14 +33,14 @@ pub struct Watch<'w> {
     /// Whether the run ends when every operation of a trial fails in the same way.
     stops_at_failures: bool,
     /// By place, where the measure phase is adaptive.
-    looks: Vec<Looks>,
+    looks: Vec<AdaptiveLooks>,
     end: EndSignal,
     /// Place of the trial with which the run gave up.
     lost_with: Option<usize>,
 }
 
 /// The looks at an adaptive measure phase.
-struct Looks {
+struct AdaptiveLooks {
     precision: Precision,
     /// Numbers of the windows after which it is looked; the last of all is the end of the plan.
     after: Vec<u64>,
@@ -48,7 +48,7 @@ struct Looks {
     found: Option<(u64, String)>,
 }
 
-impl<'p> EarlyEnd<'p> {
+impl<'p> EarlyEndRules<'p> {
     /// What the plan asks for, before the first trial.
     pub fn new(plan: &'p Plan) -> Self {
         let fail_fast = plan.fail_fast.then(|| FailFast::new(plan));
@@ -66,13 +66,18 @@ impl<'p> EarlyEnd<'p> {
     }
 
     /// The next trials begin at the same time, with windows of this length; `end` ends their measure phase.
-    pub fn watch(&mut self, trials: &[TrialPlan], window_ns: u64, end: &EndSignal) -> Watch<'_> {
+    pub fn watch(
+        &mut self,
+        trials: &[TrialPlan],
+        window_ns: u64,
+        end: &EndSignal,
+    ) -> TrialWatch<'_> {
         if let Some(fail_fast) = &mut self.fail_fast {
             fail_fast.begin(trials, window_ns);
         }
         let arms: Vec<usize> = trials.iter().map(|trial| trial.arm).collect();
         let looks = |arm: &usize| {
-            Some(Looks {
+            Some(AdaptiveLooks {
                 precision: Precision::new(self.plan, &self.plan.arms[*arm]),
                 after: last_windows(self.plan.adaptive.as_ref()?, *arm, window_ns),
                 found: None,
@@ -80,7 +85,7 @@ impl<'p> EarlyEnd<'p> {
         };
         let looks = arms.iter().filter_map(looks).collect();
         let expected = self.plan.criteria.iter().any(Criterion::asks_for_failures);
-        Watch {
+        TrialWatch {
             fail_fast: self.fail_fast.as_mut(),
             plan: self.plan,
             arms,
@@ -105,7 +110,7 @@ fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
     ends.filter_map(|end| u64::try_from(end).ok()?.checked_sub(1)).collect()
 }
 
-impl Watch<'_> {
+impl TrialWatch<'_> {
     /// Looks at what the trial at this place says.
     pub fn see(&mut self, place: usize, output: &TrialOutput) {
         if self.end.is_requested() {
@@ -160,7 +165,8 @@ impl Watch<'_> {
             return;
         }
         looks.found = looks.precision.found().map(|why| (window.number, why));
-        let found = |looks: &Looks| looks.found.clone().filter(|(at, _)| *at == window.number);
+        let found =
+            |looks: &AdaptiveLooks| looks.found.clone().filter(|(at, _)| *at == window.number);
         let found: Option<Vec<_>> = self.looks.iter().map(found).collect();
         if let Some(whys) = found {
             let whys: Vec<String> = whys.into_iter().map(|(_, why)| why).collect();
@@ -231,7 +237,7 @@ mod tests {
     #[test]
     fn a_measure_phase_ends_at_a_look_and_not_between_two() {
         let plan = plan();
-        let mut early_end = EarlyEnd::new(&plan);
+        let mut early_end = EarlyEndRules::new(&plan);
         assert_eq!(early_end.confidence(), Some(CONFIDENCE));
         let end = EndSignal::new();
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
@@ -255,7 +261,7 @@ mod tests {
         let empty =
             |number| TrialOutput::Window(Window { number, operations: vec![Default::default()] });
         for known in [true, false] {
-            let mut early_end = EarlyEnd::new(&plan);
+            let mut early_end = EarlyEndRules::new(&plan);
             let end = EndSignal::new();
             let mut watch = early_end.watch(&plan.trials, 100_000_000, &end);
             (0..20).for_each(|number| watch.see(0, &window(number)));
@@ -270,7 +276,7 @@ mod tests {
     #[test]
     fn a_plan_of_fixed_length_is_not_looked_at() {
         let plan = Plan { adaptive: None, ..plan() };
-        let mut early_end = EarlyEnd::new(&plan);
+        let mut early_end = EarlyEndRules::new(&plan);
         assert_eq!(early_end.confidence(), None);
         let end = EndSignal::new();
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
@@ -286,7 +292,7 @@ mod tests {
     }
 
     fn ends_with(plan: &Plan, outputs: &[TrialOutput]) -> Option<EndReason> {
-        let mut early_end = EarlyEnd::new(plan);
+        let mut early_end = EarlyEndRules::new(plan);
         let end = EndSignal::new();
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
         outputs.iter().for_each(|output| watch.see(0, output));

@@ -1,4 +1,4 @@
-//! Exit codes. Their meaning for people is in `report`'s table of explanations.
+//! Exit codes. Their meaning for people is in `judge`'s table of explanations.
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

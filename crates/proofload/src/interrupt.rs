@@ -6,7 +6,7 @@ use std::thread;
 use engine::StopSignal;
 use signals::Signals;
 
-use crate::message::Problem;
+use crate::problem::Problem;
 
 /// Turns each of these signals from now on into one request of the one returned.
 ///

@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use pages::progress::Line;
+use pages::progress::ProgressLine;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use plan::printable::printable_lines;
@@ -18,7 +18,7 @@ const LINES_EVERY: u64 = 5;
 
 /// The live view of one run.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveView {
     style: Style,
     trial: TrialShown,
     seen: u64,
@@ -46,7 +46,7 @@ struct TrialShown {
     failed: u64,
 }
 
-impl Live {
+impl LiveView {
     /// On stderr, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
         let style = match (quiet, stderr().is_terminal()) {
@@ -165,7 +165,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveView {
     fn drop(&mut self) {
         self.clear();
     }
@@ -178,7 +178,7 @@ impl TrialShown {
         let whole = self.measure_ns.filter(|_| phase == Phase::Measure);
         // Instants count from the start of the measure phase.
         let here = self.measure_ns.map(|whole| whole.saturating_add_signed(-at_ns));
-        let line = Line {
+        let line = ProgressLine {
             trial: self.number,
             block: self.block,
             left_ns: here.zip(self.later_ns).map(|(here, later)| here.saturating_add(later)),
@@ -230,7 +230,7 @@ mod tests {
         let plan =
             crate::loading::load_text("one trial", text).expect("it is whole").experiment.plan;
         let agenda = Agenda::of(&plan, &Default::default());
-        let mut live = Live::new(true);
+        let mut live = LiveView::new(true);
         for _ in 0..LINES_EVERY {
             live.trial(&plan, &agenda);
             live.progress(0, &Progress::default());

@@ -10,8 +10,8 @@ use plan::url_run::{Secrecy, UrlRun};
 use record::folder::Asked;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
-use crate::inputs::{Here, Surroundings};
-use crate::message::Problem;
+use crate::problem::Problem;
+use crate::surroundings::{Installed, Surroundings};
 use crate::systems::Systems;
 
 /// Bytes of the largest experiment file.
@@ -19,7 +19,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// A checked experiment, and what is to be shown of how it came about.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedExperiment {
     /// The plan and its sources.
     pub experiment: Experiment,
     /// The file that says the same as a URL and flags, secrets hidden.
@@ -31,14 +31,14 @@ pub struct Loaded {
 /// Loads a file, or a URL with flags.
 ///
 /// Errors: everything that is wrong, at once
-pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
+pub fn load_run(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     load_for(args, load_file)
 }
 
 /// The same for a search, to which each arm is an experiment by itself.
 ///
 /// Errors: as above
-pub fn load_search(args: &RunArgs) -> Result<Loaded, Problem> {
+pub fn load_search(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     load_for(args, |name, flags| {
         load_with(name, Options { each_arm_alone: true, ..options(flags) })
     })
@@ -46,8 +46,8 @@ pub fn load_search(args: &RunArgs) -> Result<Loaded, Problem> {
 
 fn load_for(
     args: &RunArgs,
-    file: impl Fn(&str, &PlanFlags) -> Result<Loaded, Problem>,
-) -> Result<Loaded, Problem> {
+    file: impl Fn(&str, &PlanFlags) -> Result<LoadedExperiment, Problem>,
+) -> Result<LoadedExperiment, Problem> {
     let name = args.experiment.as_deref().unwrap_or_default();
     if name.contains("://") {
         return load_url(args);
@@ -66,7 +66,7 @@ fn load_for(
 /// Loads what an earlier run was asked for.
 ///
 /// Errors: as [`load_file`]; a secret that the environment lacks
-pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
+pub fn load_again(asked: &Asked) -> Result<LoadedExperiment, Problem> {
     let options = Options {
         overrides: asked.overrides.clone(),
         criteria: asked.criteria.clone(),
@@ -84,20 +84,20 @@ pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
         Some(text) => parse(&asked.experiment, text, &Surroundings::here(), &options)?,
         None => parse_file(&asked.experiment, &options)?,
     };
-    Ok(Loaded { experiment, equivalent: None, asked: Some(asked.clone()) })
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked.clone()) })
 }
 
 /// Loads an experiment file.
 ///
 /// Errors: it cannot be read, or everything that is wrong with it
-pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
+pub fn load_file(name: &str, flags: &PlanFlags) -> Result<LoadedExperiment, Problem> {
     load_with(name, options(flags))
 }
 
-fn load_with(name: &str, options: Options) -> Result<Loaded, Problem> {
+fn load_with(name: &str, options: Options) -> Result<LoadedExperiment, Problem> {
     let experiment = parse_file(name, &options)?;
     let asked = asked(name, None, &options, &experiment);
-    Ok(Loaded { experiment, equivalent: None, asked: Some(asked) })
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked) })
 }
 
 fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
@@ -133,13 +133,13 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
 /// Loads an experiment that is part of this program.
 ///
 /// Errors: none that a user could cause
-pub fn load_text(name: &str, text: &str) -> Result<Loaded, Problem> {
+pub fn load_text(name: &str, text: &str) -> Result<LoadedExperiment, Problem> {
     let options = Options { fresh_seed: fresh_seed(), ..Options::default() };
     let experiment = parse(name, text, &Surroundings::here(), &options)?;
-    Ok(Loaded { experiment, equivalent: None, asked: None })
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: None })
 }
 
-fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
+fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     let run = url_run(args);
     let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
@@ -148,7 +148,7 @@ fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
     let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
     run.protect(&mut experiment.plan);
     let asked = asked("flags", Some(&shown), &options, &experiment);
-    Ok(Loaded { experiment, equivalent: Some(shown), asked: Some(asked) })
+    Ok(LoadedExperiment { experiment, equivalent: Some(shown), asked: Some(asked) })
 }
 
 fn flags_refused(problems: &[String]) -> Problem {
@@ -162,7 +162,7 @@ fn parse(
     inputs: &Surroundings,
     options: &Options,
 ) -> Result<Experiment, Problem> {
-    let known = Here(Systems::here());
+    let known = Installed(Systems::here());
     let world = World { inputs, known: &known };
     experiment::load(name, text, world, options)
         .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))

@@ -1,26 +1,28 @@
-//! The binary: flags, subcommands, the conduct of a run, messages, exit codes.
+//! The binary: flags, subcommands, the execution of a run, messages, exit codes.
 //!
 //! Only this crate prints, parses flags, chooses files and sets exit codes. Not here: measuring
-//! (see `engine`) and judging (see `report`).
+//! (see `engine`) and judging (see `judge`).
 
 mod agenda;
 mod calibration;
+mod capacity_search;
 mod cli;
 mod commands;
-mod conduct;
+mod contact;
 mod disk;
 mod early_end;
+mod execution;
 mod exit;
-mod inputs;
 mod interrupt;
 mod live;
 mod loading;
-mod message;
 mod output;
+mod problem;
+mod publishing;
 mod redaction;
-mod searching;
+mod surroundings;
 mod systems;
-mod trying;
+mod try_once;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;
@@ -29,7 +31,7 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 use exit::Exit;
-use message::Problem;
+use problem::Problem;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_bug));
@@ -48,7 +50,10 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
     match &cli.command {
-        Command::Run(args) => commands::run::run(args),
+        Command::Run(args) => match &args.resume {
+            Some(folder) => commands::resume::resume(folder, &args.output, args.generator),
+            None => commands::run::run(args),
+        },
         Command::Capacity(args) => commands::capacity::capacity(args),
         Command::Check(args) => commands::check::check(args),
         Command::Report(args) => commands::report::report(args),

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 
 use pages::terminal::Colour;
 
-use crate::message::Problem;
+use crate::problem::Problem;
 
 /// What a terminal that was closed answers to a write, on Linux.
 const EIO: i32 = 5;

@@ -9,7 +9,7 @@ use record::EarlyEnd;
 use record::event::EventKind;
 use serde_json::Value;
 
-use crate::message::Problem;
+use crate::problem::Problem;
 
 /// Keys of the summary whose values are words of others, or of the user. Everywhere else stand
 /// words of ours, which other programs read: a secret may well be called `pass`.

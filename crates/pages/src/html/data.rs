@@ -20,7 +20,7 @@ struct Data {
     /// Percentiles of all arms.
     arms: Vec<percentiles::Chart>,
     /// Over all trials of several arms.
-    against: Vec<Against>,
+    against: Vec<ItemChart>,
     shifts: Vec<ShiftChart>,
     curve: Option<Curve>,
 }
@@ -40,7 +40,7 @@ struct Curve {
 
 /// Response time against a number that answers carried. Times in milliseconds.
 #[derive(Serialize)]
-struct Against {
+struct ItemChart {
     item: String,
     /// Geometric middles of the ranges; ascending.
     x: Vec<f64>,
@@ -84,7 +84,7 @@ struct Charts {
     succeeded: Vec<f64>,
     failures: BTreeMap<String, Vec<f64>>,
     marks: Vec<Mark>,
-    against: Vec<Against>,
+    against: Vec<ItemChart>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +106,7 @@ pub fn script(run: &RunRecord) -> String {
         })
         .collect();
     let summary = &run.summary;
-    let (against, curve) = (against_over_arms(summary), curve(summary));
+    let (against, curve) = (item_charts_over_arms(summary), curve(summary));
     let arms = percentiles::charts(run);
     let data = Data { trials, arms, against, shifts: shifts(summary), curve };
     let json = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
@@ -144,17 +144,19 @@ const LEAST: usize = 3;
 type Placed = (f64, ItemRange, bool);
 
 /// Of the numbers that spread over three powers of two or more.
-fn against(trial: &Trial) -> Vec<Against> {
+fn item_charts(trial: &Trial) -> Vec<ItemChart> {
     let spread = items(trial).filter(|(_, item)| item.ranges.len() >= LEAST);
     let points = |range: &ItemRange| (middle(range.from, range.below), *range, true);
     spread
-        .map(|(name, item)| Against::of(name, &item.ranges.iter().map(points).collect::<Vec<_>>()))
+        .map(|(name, item)| {
+            ItemChart::of(name, &item.ranges.iter().map(points).collect::<Vec<_>>())
+        })
         .collect()
 }
 
 /// Each point a range of a trial: where arms differ in the number, one trial has a single value of
 /// it, which is then its place.
-fn against_over_arms(summary: &Summary) -> Vec<Against> {
+fn item_charts_over_arms(summary: &Summary) -> Vec<ItemChart> {
     if summary.arms.len() < 2 {
         return Vec::new();
     }
@@ -174,13 +176,13 @@ fn against_over_arms(summary: &Summary) -> Vec<Against> {
     for (name, mut points) in points {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if points.chunk_by(|a, b| a.0 == b.0).count() >= LEAST {
-            charts.push(Against::of(name, &points));
+            charts.push(ItemChart::of(name, &points));
         }
     }
     charts
 }
 
-impl Against {
+impl ItemChart {
     fn of(item: String, points: &[Placed]) -> Self {
         let ms = |ns: u64| ns as f64 / 1e6;
         Self {
@@ -274,7 +276,7 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         succeeded: rate(|row| row.succeeded),
         failures: failures(&rows, &seconds),
         marks: Vec::new(),
-        against: against(trial),
+        against: item_charts(trial),
     }
 }
 

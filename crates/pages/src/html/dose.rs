@@ -9,7 +9,7 @@ use record::summary::{Comparison, Summary};
 use serde::Serialize;
 
 use super::axis::{Tick, apart, rounded, step};
-use crate::tables::dose::{self, Doses, Level, Metric};
+use crate::tables::dose::{self, DoseLevel, DoseMetric, Doses};
 use judge::findings::plain;
 
 /// More than two decades have a logarithmic axis, where no level is 0.
@@ -73,8 +73,9 @@ fn chart(doses: &Doses<'_>) -> Chart {
 }
 
 /// `None` where nothing can be said of any level.
-fn panel(levels: &[Level<'_>], metric: &Metric<'_>) -> Option<Panel> {
-    let seen: Vec<Seen<'_>> = levels.iter().filter_map(|level| Seen::of(level, metric)).collect();
+fn panel(levels: &[DoseLevel<'_>], metric: &DoseMetric<'_>) -> Option<Panel> {
+    let seen: Vec<LevelResult<'_>> =
+        levels.iter().filter_map(|level| LevelResult::of(level, metric)).collect();
     let scale = Scale::of(&seen)?;
     let across = Across::of(levels);
     let points = seen.iter().map(|one| one.point(&across, &scale)).collect::<Vec<_>>();
@@ -83,7 +84,7 @@ fn panel(levels: &[Level<'_>], metric: &Metric<'_>) -> Option<Panel> {
         let _ = write!(line, "{},{} ", point.at, rounded(100.0 - point.value));
     }
     let ticks =
-        levels.iter().map(|level| Tick { at: across.place(level), text: plain(level.told) });
+        levels.iter().map(|level| Tick { at: across.place(level), text: plain(level.label) });
     let (least, greatest) = scale.margin;
     Some(Panel {
         metric: metric.name.clone(),
@@ -97,15 +98,15 @@ fn panel(levels: &[Level<'_>], metric: &Metric<'_>) -> Option<Panel> {
 }
 
 /// What is known of a level: its difference to the baseline on the scale of the panel's unit, 0.1 for 10 %.
-struct Seen<'a> {
-    level: Level<'a>,
+struct LevelResult<'a> {
+    level: DoseLevel<'a>,
     difference: f64,
     interval: Option<(f64, f64)>,
     comparison: Option<&'a Comparison>,
 }
 
-impl<'a> Seen<'a> {
-    fn of(level: &Level<'a>, metric: &Metric<'a>) -> Option<Self> {
+impl<'a> LevelResult<'a> {
+    fn of(level: &DoseLevel<'a>, metric: &DoseMetric<'a>) -> Option<Self> {
         if level.is_baseline {
             let (level, difference) = (*level, 0.0);
             return Some(Self { level, difference, interval: None, comparison: None });
@@ -123,7 +124,7 @@ impl<'a> Seen<'a> {
 
     fn point(&self, across: &Across, scale: &Scale) -> Point {
         let (low, high) = self.interval.unwrap_or((self.difference, self.difference));
-        let level = plain(self.level.told);
+        let level = plain(self.level.label);
         Point {
             at: across.place(&self.level),
             value: scale.place(self.difference),
@@ -146,12 +147,12 @@ struct Across {
 }
 
 impl Across {
-    fn of(levels: &[Level<'_>]) -> Self {
+    fn of(levels: &[DoseLevel<'_>]) -> Self {
         let (from, to) = (levels[0].amount, levels[levels.len() - 1].amount);
         Self { from, to, is_log: from > 0.0 && to / from > DECADES }
     }
 
-    fn place(&self, level: &Level<'_>) -> f64 {
+    fn place(&self, level: &DoseLevel<'_>) -> f64 {
         let share = match self.is_log {
             true => (level.amount / self.from).ln() / (self.to / self.from).ln(),
             false => (level.amount - self.from) / (self.to - self.from),
@@ -172,7 +173,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(seen: &[Seen<'_>]) -> Option<Self> {
+    fn of(seen: &[LevelResult<'_>]) -> Option<Self> {
         let one = seen.iter().find_map(|one| one.comparison)?;
         let is_share = one.difference.is_some();
         let margin = match is_share {

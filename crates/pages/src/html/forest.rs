@@ -38,12 +38,12 @@ struct Tick {
 #[derive(Debug, Serialize)]
 struct Group {
     title: String,
-    lines: Vec<Line>,
+    lines: Vec<ForestRow>,
 }
 
 /// One comparison.
 #[derive(Debug, Serialize)]
-struct Line {
+struct ForestRow {
     metric: String,
     word: &'static str,
     text: String,
@@ -123,9 +123,9 @@ impl Axis {
         kept.into_iter().map(|tick| Tick { at: self.place(tick), text: times(tick) }).collect()
     }
 
-    fn line(&self, one: &Comparison) -> Line {
+    fn line(&self, one: &Comparison) -> ForestRow {
         let [baseline, candidate] = comparison::sides(one);
-        Line {
+        ForestRow {
             metric: one.metric.clone(),
             word: word(one.result),
             text: text(one),

@@ -7,7 +7,7 @@ mod axis;
 mod data;
 mod dose;
 mod forest;
-mod key;
+mod key_figures;
 mod percentiles;
 mod scaling;
 
@@ -40,13 +40,13 @@ struct Page<'a> {
     summary: &'a Summary,
     word: &'static str,
     class: &'static str,
-    key: Vec<key::Figure>,
+    key: Vec<key_figures::KeyFigure>,
     forest: Option<forest::Forest>,
     doses: Vec<dose::Chart>,
     percentiles: Vec<Table>,
     scalings: Vec<scaling::Chart>,
     links: Vec<Option<u32>>,
-    sections: Vec<Part>,
+    sections: Vec<PageSection>,
     /// The trial whose charts are the picture of the page.
     picture: Option<u32>,
     data: String,
@@ -58,7 +58,7 @@ struct Page<'a> {
 
 /// A section of the outline.
 #[derive(Serialize)]
-struct Part {
+struct PageSection {
     id: &'static str,
     folded: bool,
     title: String,
@@ -81,9 +81,9 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
     let picture = picture(run);
     let page = Page {
         summary,
-        word: super::verdict_word(summary),
-        class: tables::run::judgement(super::result(summary)),
-        key: key::figures(summary),
+        word: crate::verdict::verdict_word(summary),
+        class: tables::run::judgement(crate::verdict::result(summary)),
+        key: key_figures::figures(summary),
         forest: forest::plot(summary),
         doses: dose::charts(summary),
         percentiles: tables::percentiles::by_arm(run),
@@ -132,9 +132,9 @@ fn picture(run: &RunRecord) -> Option<u32> {
     }
 }
 
-fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<Part> {
+fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<PageSection> {
     let has_windows = |trial| run.trials.iter().any(|record| record.index == trial);
-    let part = |section: Section| Part {
+    let part = |section: Section| PageSection {
         id: section.id,
         folded: section.rank == Rank::Detail,
         charts: section.id == "trial"

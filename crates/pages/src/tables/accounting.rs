@@ -13,7 +13,7 @@ use plan::number;
 ///
 /// An observer counts for an arm as a whole: its figures stand beside the arm's last line.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
-    let arms: Vec<Counted> = summary.arms.iter().map(Counted::of).collect();
+    let arms: Vec<ArmCounts> = summary.arms.iter().map(ArmCounts::of).collect();
     let mut observers: Vec<&str> =
         arms.iter().flat_map(|arm| arm.observers.keys().copied()).collect();
     observers.sort_unstable();
@@ -55,7 +55,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
 }
 
 /// Lets the head of the column of counts say what is counted, where all observers say the same of it; whether it does.
-fn name_counts(table: &mut Table, arms: &[Counted<'_>]) -> bool {
+fn name_counts(table: &mut Table, arms: &[ArmCounts<'_>]) -> bool {
     let mut counts = arms.iter().flat_map(|arm| arm.observers.values()).map(|seen| seen.counts);
     let Some(first) = counts.next() else { return true };
     let same = counts.all(|other| other == first);
@@ -94,15 +94,15 @@ fn note(observers: &[&str], table: &Table) -> String {
 const NOTHING: &str = "–";
 
 /// All trials of an arm that count, together.
-struct Counted<'a> {
+struct ArmCounts<'a> {
     arm: &'a str,
     /// Each operation, and all of them where there are several.
-    lines: Vec<Line<'a>>,
-    observers: BTreeMap<&'a str, Seen<'a>>,
+    lines: Vec<OperationCounts<'a>>,
+    observers: BTreeMap<&'a str, ObserverCounts<'a>>,
 }
 
 #[derive(Default)]
-struct Line<'a> {
+struct OperationCounts<'a> {
     operation: &'a str,
     planned: u64,
     succeeded: u64,
@@ -111,7 +111,7 @@ struct Line<'a> {
 }
 
 #[derive(Default)]
-struct Seen<'a> {
+struct ObserverCounts<'a> {
     /// What `received` counts, if the observer says so.
     counts: Option<&'a str>,
     received: u64,
@@ -121,7 +121,7 @@ struct Seen<'a> {
     damaged: Option<u64>,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> ArmCounts<'a> {
     fn of(arm: &'a Arm) -> Self {
         let mut counted = Self { arm: &arm.name, lines: Vec::new(), observers: BTreeMap::new() };
         let trials = arm.trials.iter().filter(|trial| trial.counts_for == CountsFor::Judgement);
@@ -147,10 +147,10 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn line(&mut self, operation: &'a str) -> &mut Line<'a> {
+    fn line(&mut self, operation: &'a str) -> &mut OperationCounts<'a> {
         let known = self.lines.iter().position(|line| line.operation == operation);
         let place = known.unwrap_or_else(|| {
-            self.lines.push(Line { operation, ..Line::default() });
+            self.lines.push(OperationCounts { operation, ..OperationCounts::default() });
             self.lines.len() - 1
         });
         &mut self.lines[place]
@@ -161,7 +161,7 @@ impl<'a> Counted<'a> {
         let mut observers = self.observers.iter();
         for place in 0..last + self.observers.len().max(1) {
             let [operation, planned, succeeded, others] =
-                self.lines.get(place).map_or_else(blank, Line::cells);
+                self.lines.get(place).map_or_else(blank, OperationCounts::cells);
             let seen = if place < last { None } else { observers.next() };
             let [observer, received, missing, damaged] =
                 seen.map_or_else(blank, |(name, seen)| seen.cells(name, named));
@@ -193,7 +193,7 @@ fn blank() -> [String; 4] {
     std::array::from_fn(|_| NOTHING.to_owned())
 }
 
-impl<'a> Line<'a> {
+impl<'a> OperationCounts<'a> {
     fn add(&mut self, operation: &'a Operation) {
         let finished = operation.succeeded + operation.failed + operation.abandoned;
         self.planned += operation.planned;
@@ -223,7 +223,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Seen<'_> {
+impl ObserverCounts<'_> {
     /// With what is counted, unless the column's head says it.
     fn cells(&self, observer: &str, named: bool) -> [String; 4] {
         let or_nothing =

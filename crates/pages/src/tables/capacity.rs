@@ -264,7 +264,7 @@ fn stairs(capacity: &Capacity) -> Option<Table> {
 }
 
 /// The live line of a step that has ended.
-pub fn told(step: &CapacityStep, capacity: &Capacity) -> String {
+pub fn step_line(step: &CapacityStep, capacity: &Capacity) -> String {
     let p99 = duration_or(step.p99_ns, "none");
     let mut line = format!(
         "{}: {}, p99 {p99}, {} achieved",

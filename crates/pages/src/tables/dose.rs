@@ -23,16 +23,16 @@ pub struct Doses<'a> {
     /// What it is held against, and where.
     pub title: String,
     /// By amount, ascending, the baseline among them.
-    pub levels: Vec<Level<'a>>,
+    pub levels: Vec<DoseLevel<'a>>,
     /// What is compared, in the order of the summary.
-    pub metrics: Vec<Metric<'a>>,
+    pub metrics: Vec<DoseMetric<'a>>,
 }
 
 /// One level of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Level<'a> {
+pub struct DoseLevel<'a> {
     /// As it stands in the experiment.
-    pub told: &'a Value,
+    pub label: &'a Value,
     /// In the unit that all levels share: bytes, nanoseconds, per second.
     pub amount: f64,
     /// Whether the others are held against it.
@@ -41,17 +41,17 @@ pub struct Level<'a> {
 
 /// One metric of one operation.
 #[derive(Debug)]
-pub struct Metric<'a> {
+pub struct DoseMetric<'a> {
     /// With the operation where that is not all of them.
     pub name: String,
     /// One for each level but the baseline, where there is one.
     pub comparisons: Vec<&'a Comparison>,
 }
 
-impl<'a> Metric<'a> {
+impl<'a> DoseMetric<'a> {
     /// That of this level.
-    pub fn of(&self, level: &Level<'_>) -> Option<&'a Comparison> {
-        self.comparisons.iter().find(|one| one.candidate == *level.told).copied()
+    pub fn of(&self, level: &DoseLevel<'_>) -> Option<&'a Comparison> {
+        self.comparisons.iter().find(|one| one.candidate == *level.label).copied()
     }
 }
 
@@ -69,24 +69,28 @@ impl<'a> Doses<'a> {
     /// `None` where a level is no amount, or too few are.
     fn of(summary: &Summary, group: &[&'a Comparison]) -> Option<Self> {
         let first = *group.first()?;
-        let mut told: Vec<&Value> = vec![&first.baseline];
-        let mut metrics: Vec<Metric<'a>> = Vec::new();
+        let mut labels: Vec<&Value> = vec![&first.baseline];
+        let mut metrics: Vec<DoseMetric<'a>> = Vec::new();
         for &one in group {
-            if !told.contains(&&one.candidate) {
-                told.push(&one.candidate);
+            if !labels.contains(&&one.candidate) {
+                labels.push(&one.candidate);
             }
             let name = metric(one);
             match metrics.iter_mut().find(|metric| metric.name == name) {
                 Some(metric) => metric.comparisons.push(one),
-                None => metrics.push(Metric { name, comparisons: vec![one] }),
+                None => metrics.push(DoseMetric { name, comparisons: vec![one] }),
             }
         }
-        let values = told.iter().map(|level| value(summary, &first.factor, level));
+        let values = labels.iter().map(|level| value(summary, &first.factor, level));
         let amounts = amounts(values)?;
-        let mut levels: Vec<Level<'a>> = told
+        let mut levels: Vec<DoseLevel<'a>> = labels
             .iter()
             .zip(&amounts)
-            .map(|(&told, &amount)| Level { told, amount, is_baseline: *told == first.baseline })
+            .map(|(&label, &amount)| DoseLevel {
+                label,
+                amount,
+                is_baseline: *label == first.baseline,
+            })
             .collect();
         levels.sort_by(|one, other| one.amount.total_cmp(&other.amount));
         let ascend = levels.windows(2).all(|pair| pair[0].amount < pair[1].amount);
@@ -114,13 +118,13 @@ fn table(doses: &Doses<'_>) -> Table {
         .collect();
     for level in &doses.levels {
         let cells = doses.metrics.iter().map(|metric| cell(metric, level));
-        let row = [plain(level.told)].into_iter().chain(cells);
+        let row = [plain(level.label)].into_iter().chain(cells);
         table.rows.push(row.map(|cell| printable(&cell).into_owned()).collect());
     }
     table
 }
 
-fn cell(metric: &Metric<'_>, level: &Level<'_>) -> String {
+fn cell(metric: &DoseMetric<'_>, level: &DoseLevel<'_>) -> String {
     if level.is_baseline {
         let most = metric.comparisons.iter().max_by_key(|one| one.blocks);
         return most.map_or_else(|| "–".to_owned(), |one| format!("{} (baseline)", sides(one)[0]));
@@ -183,7 +187,7 @@ mod tests {
 
     fn order(summary: &Summary) -> Vec<String> {
         let levels = all(summary).into_iter().flat_map(|doses| doses.levels);
-        levels.map(|level| plain(level.told)).collect()
+        levels.map(|level| plain(level.label)).collect()
     }
 
     #[test]

@@ -22,13 +22,13 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
         .note("Least and greatest of the trials; an observer sees the warm-up, too.");
     let arms = Arms::head(summary, &mut table, 0);
     for arm in &summary.arms {
-        for seen in Seen::all(arm) {
+        for seen in ExpectedTerm::all(arm) {
             table.row([
                 arms.cell(&arm.name),
                 seen.observer.to_owned(),
                 seen.values(),
                 seen.expected.to_owned(),
-                format!("{} of {}", seen.holds, seen.told.len()),
+                format!("{} of {}", seen.holds, seen.observers.len()),
             ]);
         }
     }
@@ -36,14 +36,14 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
 }
 
 /// One expectation of an observer, in all trials of an arm.
-struct Seen<'a> {
+struct ExpectedTerm<'a> {
     observer: &'a str,
     expected: &'a str,
-    told: Vec<&'a Observer>,
+    observers: Vec<&'a Observer>,
     holds: usize,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ExpectedTerm<'a> {
     fn all(arm: &'a Arm) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let observers = arm.counted().flat_map(|trial| &trial.observers);
@@ -54,7 +54,7 @@ impl<'a> Seen<'a> {
                 Some(seen) => seen.add(one, expect),
                 None => {
                     let (observer, expected) = (one.name.as_str(), expect.text.as_str());
-                    let mut seen = Self { observer, expected, told: Vec::new(), holds: 0 };
+                    let mut seen = Self { observer, expected, observers: Vec::new(), holds: 0 };
                     seen.add(one, expect);
                     all.push(seen);
                 }
@@ -64,16 +64,16 @@ impl<'a> Seen<'a> {
     }
 
     fn add(&mut self, observer: &'a Observer, expect: &Expectation) {
-        self.told.push(observer);
+        self.observers.push(observer);
         self.holds += usize::from(expect.holds);
     }
 
-    /// Each term of the expectation that the observer told, with its least and greatest value.
+    /// Each term of the expectation that the observer shown, with its least and greatest value.
     fn values(&self) -> String {
-        let mut told: Vec<String> = Vec::new();
+        let mut texts: Vec<String> = Vec::new();
         let comparisons = expectation::parse(self.expected).unwrap_or_default();
         for term in comparisons.iter().flat_map(Comparison::terms) {
-            let answered = self.told.iter().filter(|one| one.unanswered.is_none());
+            let answered = self.observers.iter().filter(|one| one.unanswered.is_none());
             let values: Vec<f64> = answered.filter_map(|one| value(one, term)).collect();
             let least = values.iter().copied().reduce(f64::min);
             let greatest = values.iter().copied().reduce(f64::max);
@@ -81,11 +81,11 @@ impl<'a> Seen<'a> {
             let [least, greatest] = [least, greatest].map(shown);
             let range = if least == greatest { least } else { format!("{least} – {greatest}") };
             let text = format!("{} {range}", term.text);
-            if !told.contains(&text) {
-                told.push(text);
+            if !texts.contains(&text) {
+                texts.push(text);
             }
         }
-        if told.is_empty() { "–".to_owned() } else { told.join(", ") }
+        if texts.is_empty() { "–".to_owned() } else { texts.join(", ") }
     }
 }
 

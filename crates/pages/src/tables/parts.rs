@@ -110,7 +110,7 @@ mod tests {
     use judge::example;
 
     /// One operation of 1,000 answers and this mean service time, whose parts were told so often and took so long.
-    fn told(service_us: u64, parts: &[(&str, Option<&str>, u64, u64)]) -> Summary {
+    fn target_with(service_us: u64, parts: &[(&str, Option<&str>, u64, u64)]) -> Summary {
         let mut summary = example::summary();
         let trial = &mut summary.arms[0].trials[0];
         trial.operations.truncate(1);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn parts_and_the_rest_add_up_to_the_service_time() {
-        let summary = told(
+        let summary = target_with(
             1_000,
             &[
                 ("front", None, 1_000, 800),
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_part_that_no_answer_told_does_not_vanish() {
-        let summary = told(
+        let summary = target_with(
             1_000,
             &[
                 ("front", None, 0, 0),
@@ -162,15 +162,15 @@ mod tests {
             by_arm(&summary).unwrap().rows,
             [["1.00 ms", "told by 0 of 1,000", "500 µs", "told by 400 of 1,000", "500 µs"]]
         );
-        let mut silent = told(1_000, &[("front", None, 0, 0)]);
+        let mut silent = target_with(1_000, &[("front", None, 0, 0)]);
         silent.arms[0].trials[0].operations[0].spans.clear();
         assert_eq!(by_arm(&silent).unwrap().rows, [["1.00 ms", "told by 0 of 1,000", "1.00 ms"]]);
     }
 
     #[test]
     fn arms_have_a_line_each_over_all_their_trials() {
-        let mut summary = told(1_000, &[("gateway", None, 1_000, 400)]);
-        let slower = told(3_000, &[("gateway", None, 1_000, 400)]).arms.remove(0);
+        let mut summary = target_with(1_000, &[("gateway", None, 1_000, 400)]);
+        let slower = target_with(3_000, &[("gateway", None, 1_000, 400)]).arms.remove(0);
         summary.arms[0].trials.extend(slower.trials);
         let mut other = summary.arms[0].clone();
         other.trials.truncate(1);
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_does_not_add_up_is_not_said_to() {
         let whole = |parts: &[_]| {
-            let table = by_arm(&told(1_000, parts)).unwrap();
+            let table = by_arm(&target_with(1_000, parts)).unwrap();
             let adds_up = table.note.unwrap().starts_with("Means that add up");
             (table.rows[0].last().unwrap().clone(), adds_up)
         };
@@ -198,6 +198,6 @@ mod tests {
 
     #[test]
     fn where_nobody_tells_there_is_no_table() {
-        assert_eq!(by_arm(&told(1_000, &[])), None);
+        assert_eq!(by_arm(&target_with(1_000, &[])), None);
     }
 }

@@ -28,12 +28,12 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     let names = Arms::head(summary, &mut table, 0);
     // Beside the table of parts a single span says nothing: it is nearly all of the service time.
     let says_more = |spans: &str| !has_parts || spans.contains(", ");
-    if !summary.arms.iter().flat_map(spent).any(|(_, spent)| says_more(&spent.told())) {
+    if !summary.arms.iter().flat_map(spent).any(|(_, spent)| says_more(&spent.shown())) {
         return None;
     }
     for arm in &summary.arms {
         for (operation, spent) in spent(arm) {
-            let spans = spent.told();
+            let spans = spent.shown();
             if !spans.is_empty() {
                 table.row([names.cell(&arm.name), operation.to_owned(), spans]);
             }
@@ -43,8 +43,8 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
 }
 
 /// What the operations of an arm spent, by their names.
-fn spent(arm: &Arm) -> BTreeMap<&str, Spent<'_>> {
-    let mut spent: BTreeMap<&str, Spent<'_>> = BTreeMap::new();
+fn spent(arm: &Arm) -> BTreeMap<&str, ArmSpans<'_>> {
+    let mut spent: BTreeMap<&str, ArmSpans<'_>> = BTreeMap::new();
     let trials = arm.trials.iter().filter(|trial| trial.counts_for == CountsFor::Judgement);
     for operation in trials.flat_map(|trial| &trial.operations) {
         spent.entry(&operation.name).or_default().add(operation);
@@ -53,13 +53,13 @@ fn spent(arm: &Arm) -> BTreeMap<&str, Spent<'_>> {
 }
 
 #[derive(Default)]
-struct Spent<'a> {
+struct ArmSpans<'a> {
     operations: u64,
     /// Nanoseconds of all operations together.
     spans: BTreeMap<&'a str, u64>,
 }
 
-impl<'a> Spent<'a> {
+impl<'a> ArmSpans<'a> {
     fn add(&mut self, operation: &'a Operation) {
         self.operations += operation.succeeded + operation.failed;
         // What the target told of its parts stands in their own table.
@@ -71,7 +71,7 @@ impl<'a> Spent<'a> {
         }
     }
 
-    fn told(&self) -> String {
+    fn shown(&self) -> String {
         let each = |(name, sum): (&&'a str, &u64)| (sum / self.operations.max(1), *name);
         let mut means: Vec<(u64, &str)> =
             self.spans.iter().map(each).filter(|(mean, _)| *mean > 0).collect();

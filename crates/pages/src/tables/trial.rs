@@ -181,7 +181,7 @@ fn statuses(trial: &Trial) -> Option<Table> {
 }
 
 /// Spans in the order in which they come; those of other names follow, by name.
-const COURSE: [&str; 22] = [
+const SPAN_ORDER: [&str; 22] = [
     "connect",
     "greeting",
     "ehlo",
@@ -218,7 +218,8 @@ fn spans(trial: &Trial) -> Option<Table> {
     let mut table = Table::new("spans", "Spans", &columns).note(note);
     for operation in &trial.operations {
         let own = |name: &str| !operation.parts.iter().any(|part| part.name == name);
-        let place = |name: &str| COURSE.iter().position(|one| *one == name).unwrap_or(COURSE.len());
+        let place =
+            |name: &str| SPAN_ORDER.iter().position(|one| *one == name).unwrap_or(SPAN_ORDER.len());
         let mut spans: Vec<_> = operation.spans.iter().filter(|(name, _)| own(name)).collect();
         spans.sort_by_key(|(name, _)| place(name));
         let spans =

@@ -12,7 +12,7 @@ fn found(capacity: Capacity) -> Summary {
 #[test]
 fn pages_lead_with_the_interval() {
     let summary = found(example::capacity());
-    assert_eq!(verdict_word(&summary), "bracketed");
+    assert_eq!(verdict::verdict_word(&summary), "bracketed");
     let page = terminal::render(&summary, Colour::Off);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?} in {page}"));
     assert!(place("200/s – 300/s") < place("Steps of the search"));

@@ -3,11 +3,11 @@
 use record::summary::{Distribution, Summary, Trial};
 use serde_json::Value;
 
-use super::Finding;
+use super::Reading;
 
 /// An experiment of known truth.
 #[derive(Debug, Clone, Copy)]
-pub struct Case {
+pub struct CalibrationCase {
     /// Its name in the table, and that of its run folder.
     pub name: &'static str,
     /// Settings of the truth system, as in `set = { … }`.
@@ -15,12 +15,12 @@ pub struct Case {
     /// The `[load]` table.
     load: &'static str,
     /// What is held against what.
-    pub compare: fn(&Seen<'_>) -> Vec<Finding>,
+    pub compare: fn(&CaseResult<'_>) -> Vec<Reading>,
 }
 
 /// What came out of a case.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct CaseResult<'a> {
     /// The only trial.
     pub trial: &'a Trial,
     /// Median of the floor, once it was measured. Nanoseconds.
@@ -30,38 +30,38 @@ pub struct Seen<'a> {
 const MILLISECOND: f64 = 1e6;
 
 /// Every case; the first one measures the floor.
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[CalibrationCase] = &[
+    CalibrationCase {
         name: "floor",
         set: "mode = \"none\"",
         load: "connections = 1\nduration = \"2s\"",
         compare: floor,
     },
-    Case {
+    CalibrationCase {
         name: "pacing at 1,000/s",
         set: "mode = \"none\", planned_rate = \"1000/s\"",
         load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"5s\"",
         compare: |seen| pacing(seen, 5_000),
     },
-    Case {
+    CalibrationCase {
         name: "pacing at 10,000/s",
         set: "mode = \"none\", planned_rate = \"10000/s\"",
         load: "rate = \"10000/s\"\narrivals = \"constant\"\nduration = \"3s\"",
         compare: |seen| pacing(seen, 30_000),
     },
-    Case {
+    CalibrationCase {
         name: "constant 1 ms",
         set: "mode = \"constant\", service = \"1ms\"",
         load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"4s\"",
         compare: constant,
     },
-    Case {
+    CalibrationCase {
         name: "freeze of 1 s",
         set: "mode = \"freeze\", at = \"4s\", length = \"1s\", service = \"0s\"",
         load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"",
         compare: freeze,
     },
-    Case {
+    CalibrationCase {
         name: "M/M/1 at half capacity",
         set: "mode = \"mm1\", rate = \"1000/s\"",
         load: "rate = \"500/s\"\nduration = \"15s\"",
@@ -69,7 +69,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-impl Case {
+impl CalibrationCase {
     /// The experiment file.
     pub fn experiment(&self) -> String {
         format!(
@@ -81,7 +81,7 @@ impl Case {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> CaseResult<'a> {
     /// `None` if the run has no trial.
     pub fn of(summary: &'a Summary, floor_ns: f64) -> Option<Self> {
         let trial = summary.arms.first()?.trials.first()?;
@@ -109,66 +109,66 @@ fn quantile(distribution: &Distribution, q: f64) -> f64 {
     found.and_then(|quantile| quantile.observed_ns).map_or(f64::NAN, |value| value as f64)
 }
 
-fn response(seen: &Seen<'_>, q: f64) -> f64 {
+fn response(seen: &CaseResult<'_>, q: f64) -> f64 {
     quantile(&seen.trial.total.response_time, q)
 }
 
 /// The least that can be measured here; nothing to hold it against.
-fn floor(seen: &Seen<'_>) -> Vec<Finding> {
+fn floor(seen: &CaseResult<'_>) -> Vec<Reading> {
     let service = &seen.trial.total.service_time;
-    let shown = |what, q| Finding::shown(what, plan::number::duration(quantile(service, q) as u64));
+    let shown = |what, q| Reading::shown(what, plan::number::duration(quantile(service, q) as u64));
     vec![shown("service time p50", 0.5), shown("service time p99", 0.99)]
 }
 
 /// A constant rate as the target saw it.
-fn pacing(seen: &Seen<'_>, planned: u64) -> Vec<Finding> {
+fn pacing(seen: &CaseResult<'_>, planned: u64) -> Vec<Reading> {
     vec![
-        Finding::error(
+        Reading::error(
             "schedule error p50",
             seen.target("schedule_error_ns", "p50"),
             0.1 * MILLISECOND,
         ),
-        Finding::error("schedule error p99", seen.target("schedule_error_ns", "p99"), MILLISECOND),
-        Finding::exact("requests received", planned, seen.received()),
+        Reading::error("schedule error p99", seen.target("schedule_error_ns", "p99"), MILLISECOND),
+        Reading::exact("requests received", planned, seen.received()),
     ]
 }
 
 /// A service that takes 1 ms: what is above that is the way there and back, and the target's own lateness.
-fn constant(seen: &Seen<'_>) -> Vec<Finding> {
+fn constant(seen: &CaseResult<'_>) -> Vec<Reading> {
     let truth = MILLISECOND + seen.floor_ns + seen.target("answer_lateness_ns", "p50");
     vec![
-        Finding::time("response time p50", truth, response(seen, 0.5), 0.1 * MILLISECOND),
-        Finding::exact("requests received", 4_000, seen.received()),
+        Reading::time("response time p50", truth, response(seen, 0.5), 0.1 * MILLISECOND),
+        Reading::exact("requests received", 4_000, seen.received()),
     ]
 }
 
 /// A tenth of the requests wait uniformly 0 – 1 s.
-fn freeze(seen: &Seen<'_>) -> Vec<Finding> {
+fn freeze(seen: &CaseResult<'_>) -> Vec<Reading> {
     vec![
-        Finding::time(
+        Reading::time(
             "response time p95",
             500.0 * MILLISECOND,
             response(seen, 0.95),
             15.0 * MILLISECOND,
         ),
-        Finding::time(
+        Reading::time(
             "response time p99",
             900.0 * MILLISECOND,
             response(seen, 0.99),
             18.0 * MILLISECOND,
         ),
-        Finding::exact("requests received", 10_000, seen.received()),
+        Reading::exact("requests received", 10_000, seen.received()),
     ]
 }
 
 /// Held against what this very sequence of arrivals and services had to give, which the target knows;
 /// the closed form (mean 2 ms) is the mean over all sequences.
-fn queue(seen: &Seen<'_>) -> Vec<Finding> {
+fn queue(seen: &CaseResult<'_>) -> Vec<Reading> {
     let total = &seen.trial.total.response_time;
     let truth = |figure| seen.target("true_response_ns", figure) + seen.floor_ns;
     vec![
-        Finding::time("response time mean", truth("mean"), total.mean_ns as f64, 0.2 * MILLISECOND),
-        Finding::time("response time p50", truth("p50"), response(seen, 0.5), 0.2 * MILLISECOND),
-        Finding::time("response time p99", truth("p99"), response(seen, 0.99), MILLISECOND),
+        Reading::time("response time mean", truth("mean"), total.mean_ns as f64, 0.2 * MILLISECOND),
+        Reading::time("response time p50", truth("p50"), response(seen, 0.5), 0.2 * MILLISECOND),
+        Reading::time("response time p99", truth("p99"), response(seen, 0.99), MILLISECOND),
     ]
 }

@@ -5,11 +5,11 @@
 
 mod cases;
 
-pub use cases::{CASES, Case, Seen};
+pub use cases::{CASES, CalibrationCase, CaseResult};
 
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct Reading {
     /// Which quantity.
     pub what: String,
     /// What is known of it.
@@ -22,7 +22,7 @@ pub struct Finding {
     pub holds: bool,
 }
 
-impl Finding {
+impl Reading {
     /// A figure that is only shown.
     fn shown(what: &str, measured: String) -> Self {
         let what = what.to_owned();

@@ -8,8 +8,8 @@ use engine::file;
 
 use crate::cli::AuditArgs;
 use crate::exit::Exit;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
 
 /// Reads the report, checks it and prints the result; exits 1 when one of its numbers is
 /// contradicted.

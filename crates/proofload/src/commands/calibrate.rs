@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 use judge::findings::INTERRUPTED;
 use record::summary::Validity;
 
-use crate::calibration::{CASES, Case, Finding, Seen};
+use crate::calibration::{CASES, CalibrationCase, CaseResult, Reading};
 use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags};
 use crate::commands::run::measure;
 use crate::exit::Exit;
-use crate::live::Live;
+use crate::live::LiveView;
 use crate::loading::load_text;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
 
 /// Runs every case; exits 3 when one does not hold.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
-    let mut live = Live::new(args.quiet);
+    let mut live = LiveView::new(args.quiet);
     let kept = Folder::new(args.out.as_deref());
     let mut floor_ns = 0.0;
     let mut all_hold = true;
     output::print(&row(&HEADINGS.map(str::to_owned)))?;
     for case in CASES {
         live.say(&format!("measuring: {}", case.name));
-        let findings = examine(case, &kept, args.generator, &mut live, &mut floor_ns)?;
+        let readings = examine(case, &kept, args.generator, &mut live, &mut floor_ns)?;
         live.clear();
-        all_hold &= findings.iter().all(|finding| finding.holds);
-        output::print(&rows(case, &findings))?;
+        all_hold &= readings.iter().all(|reading| reading.holds);
+        output::print(&rows(case, &readings))?;
     }
     output::print(if all_hold {
         "\nEverything is within its bound.\n"
@@ -40,30 +40,30 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
 }
 
 fn examine(
-    case: &Case,
+    case: &CalibrationCase,
     kept: &Folder,
     generator: GeneratorFlags,
-    live: &mut Live,
+    live: &mut LiveView,
     floor_ns: &mut f64,
-) -> Result<Vec<Finding>, Problem> {
+) -> Result<Vec<Reading>, Problem> {
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
     let finished = measure(&loaded, &flags, generator, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
-    let seen = Seen::of(&finished.summary, *floor_ns).filter(|_| is_whole);
+    let seen = CaseResult::of(&finished.summary, *floor_ns).filter(|_| is_whole);
     let Some(seen) = seen else {
         return Err(Problem::interrupted().during(format!("calibrating: {}", case.name)));
     };
     if *floor_ns == 0.0 {
         *floor_ns = seen.median_service_ns();
     }
-    let mut findings = (case.compare)(&seen);
-    findings.push(validity(&seen));
-    Ok(findings)
+    let mut readings = (case.compare)(&seen);
+    readings.push(validity(&seen));
+    Ok(readings)
 }
 
 /// A late generator is said, whatever the figures are.
-fn validity(seen: &Seen<'_>) -> Finding {
+fn validity(seen: &CaseResult<'_>) -> Reading {
     let trial = seen.trial;
     let holds = matches!(trial.validity, Validity::Valid | Validity::Noted);
     let lag = trial.generator.dispatch_lag.quantiles.iter().find(|quantile| quantile.q == 0.99);
@@ -72,7 +72,7 @@ fn validity(seen: &Seen<'_>) -> Finding {
         Some(lag) if trial.generator.dispatch_lag.max_ns > 0 => format!("p99 {lag}"),
         _ => "–".to_owned(),
     };
-    Finding {
+    Reading {
         what: "dispatch lag".to_owned(),
         truth: "–".to_owned(),
         measured,
@@ -84,17 +84,17 @@ fn validity(seen: &Seen<'_>) -> Finding {
 const HEADINGS: [&str; 6] = ["case", "quantity", "truth", "measured", "bound", ""];
 const WIDTHS: [usize; 6] = [24, 20, 12, 14, 12, 6];
 
-fn rows(case: &Case, findings: &[Finding]) -> String {
+fn rows(case: &CalibrationCase, readings: &[Reading]) -> String {
     let mut text = String::new();
-    for (index, finding) in findings.iter().enumerate() {
+    for (index, reading) in readings.iter().enumerate() {
         let name = if index == 0 { case.name } else { "" };
-        let holds = match (&finding.bound, finding.holds) {
+        let holds = match (&reading.bound, reading.holds) {
             (None, _) => "",
             (Some(_), true) => "holds",
             (Some(_), false) => "BEYOND",
         };
-        let bound = finding.bound.clone().unwrap_or_default();
-        let cells = [name, &finding.what, &finding.truth, &finding.measured, &bound, holds];
+        let bound = reading.bound.clone().unwrap_or_default();
+        let cells = [name, &reading.what, &reading.truth, &reading.measured, &bound, holds];
         text += &row(&cells.map(str::to_owned));
     }
     text
@@ -122,7 +122,7 @@ impl Folder {
         Self { root: out.map_or_else(own, Path::to_owned), is_kept: out.is_some() }
     }
 
-    fn of(&self, case: &Case) -> PathBuf {
+    fn of(&self, case: &CalibrationCase) -> PathBuf {
         self.root.join(case.name.replace([' ', ',', '/'], "-").to_lowercase())
     }
 }

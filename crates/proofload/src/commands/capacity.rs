@@ -18,17 +18,17 @@ use stats::capacity::search::Settings;
 use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
+use crate::capacity_search::{CapacitySearch, arm_at};
 use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
-use crate::commands::run::{
-    exit, folder, foresee, indented, provenance, read_back, show, slug, write_pages,
-};
-use crate::conduct::{TrialOptions, now_text};
+use crate::commands::run::{exit, indented, provenance};
+use crate::contact::foresee;
 use crate::disk::{Disk, unwritable};
+use crate::execution::{TrialOptions, now_text};
 use crate::exit::Exit;
-use crate::live::Live;
-use crate::loading::{Loaded, load_search};
-use crate::message::Problem;
-use crate::searching::{Searching, arm_at};
+use crate::live::LiveView;
+use crate::loading::{LoadedExperiment, load_search};
+use crate::problem::Problem;
+use crate::publishing::{folder, read_back, show, slug, write_pages};
 use crate::{interrupt, output, redaction};
 
 /// The answers of all arms, in the folder of a search of several.
@@ -52,7 +52,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let arms = alone(&loaded.experiment);
     let settings: Vec<Settings> =
         arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
-    let mut live = Live::new(args.output.quiet);
+    let mut live = LiveView::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
     }
@@ -127,7 +127,7 @@ fn alone(experiment: &Experiment) -> Vec<Experiment> {
     alone
 }
 
-fn say_arms(searched: &[Experiment], of: usize, live: &mut Live) {
+fn say_arms(searched: &[Experiment], of: usize, live: &mut LiveView) {
     if of < 2 {
         return;
     }
@@ -154,7 +154,7 @@ fn search(
     experiment: &Experiment,
     settings: Settings,
     started: &Started<'_>,
-    live: &mut Live,
+    live: &mut LiveView,
 ) -> Result<(Disk, Option<Problem>), Problem> {
     let (plan, args) = (&experiment.plan, started.args);
     let shortest = Duration::from_secs_f64(settings.shortest);
@@ -164,7 +164,7 @@ fn search(
     let started_at = now_text();
     let disk = Disk::create(started.home)?;
     let run = provenance(plan, &disk, started_at);
-    let mut searching = Searching {
+    let mut search = CapacitySearch {
         experiment,
         disk: &disk,
         live,
@@ -175,12 +175,12 @@ fn search(
         run,
         has_worked: false,
     };
-    let stuck = searching.run()?;
+    let stuck = search.run()?;
     Ok((disk, stuck))
 }
 
 /// The experiment: at least one criterion, no rehearsal.
-fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
+fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
     let is_url = args.experiment.contains("://");
     let load = if is_url { url_load(args) } else { file_load(args) };
     let mut loaded = load_search(&RunArgs {

@@ -8,8 +8,8 @@ use plan::printable::printable_lines;
 use crate::cli::CheckArgs;
 use crate::exit::Exit;
 use crate::loading::load_file;
-use crate::message::Problem;
-use crate::trying::try_arm;
+use crate::problem::Problem;
+use crate::try_once::try_arm;
 use crate::{interrupt, output, redaction};
 
 /// Prints the plan; sends nothing unless asked to.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::cli::CompareArgs;
 use crate::disk::Disk;
 use crate::exit::Exit;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
 
 /// Differences that are named before the rest is only counted.
 const NAMED: usize = 8;

@@ -2,8 +2,8 @@
 
 use crate::cli::ExplainArgs;
 use crate::exit::Exit;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
 
 /// Prints one explanation, or the list of all that can be explained.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {

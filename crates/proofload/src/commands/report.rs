@@ -6,11 +6,11 @@ use pages::{Format, unfinished};
 use record::folder::{Folder, names};
 
 use crate::cli::ReportArgs;
-use crate::commands::run::{print, read_back};
 use crate::disk::Disk;
 use crate::exit::Exit;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
+use crate::publishing::{print, read_back};
 
 /// Writes the run in the wanted format to stdout.
 pub fn report(args: &ReportArgs) -> Result<Exit, Problem> {

@@ -8,13 +8,14 @@ use record::summary::Run;
 
 use super::run;
 use crate::cli::{GeneratorFlags, OutputFlags};
-use crate::conduct::TrialOptions;
 use crate::disk::Disk;
+use crate::execution::{Execution, TrialOptions};
 use crate::exit::Exit;
-use crate::live::Live;
+use crate::live::LiveView;
 use crate::loading::load_again;
-use crate::message::Problem;
-use crate::{interrupt, redaction};
+use crate::problem::Problem;
+use crate::systems::launcher;
+use crate::{contact, interrupt, publishing, redaction};
 
 /// Executes what the run still lacks and judges all of it; the exit code is the verdict.
 pub fn resume(
@@ -22,6 +23,7 @@ pub fn resume(
     flags: &OutputFlags,
     generator: GeneratorFlags,
 ) -> Result<Exit, Problem> {
+    publishing::probe(flags)?;
     let root = std::path::absolute(root)
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;
@@ -41,20 +43,24 @@ pub fn resume(
                 root.display()
             ))
             .hint(
-                "undo the change, or begin a new run: trials of two plans are no one experiment",
+                "undo the change, or start a new run: trials from different plans cannot be combined",
             ));
     }
-    let mut live = Live::new(flags.quiet);
+    let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
-    run::foresee(plan, &mut live)?;
+    contact::foresee(plan, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
     // Trials of one run are scheduled alike, unless that is no longer wished for.
     let real_time = !(origin.no_realtime || generator.no_realtime);
     let options = TrialOptions { keep_samples: origin.samples, real_time };
-    let summary = run::carry_out(&loaded, &disk, provenance, stop, (options, &mut live))
+    let experiment = &loaded.experiment;
+    let launcher =
+        launcher(&plan.arms).map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
+    let execution = Execution { experiment, disk: &disk, live: &mut live, stop, launcher, options };
+    let summary = run::carry_out(execution, provenance)
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
-    run::publish(&disk, flags, &mut live)?;
+    publishing::publish(&disk, flags, &mut live)?;
     Ok(run::exit(&summary))
 }
 

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::cli::ServeArgs;
 use crate::exit::Exit;
-use crate::message::Problem;
 use crate::output;
+use crate::problem::Problem;
 use crate::systems::Systems;
 
 /// Serves until the system ends; without a name, lists what can be served.

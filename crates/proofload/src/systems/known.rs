@@ -12,22 +12,22 @@ use plan::experiment::{BadSetting, NoSystem, Tells, Wrong};
 
 use super::description::{self, Description, is_name};
 use super::programs::{Folders, PREFIX};
-use crate::message::Problem;
+use crate::problem::Problem;
 
 /// The programs for systems that can be found, and what they have said.
 #[derive(Debug)]
 pub struct Systems {
     folders: Folders,
-    described: RefCell<BTreeMap<Question, Answer>>,
+    described: RefCell<BTreeMap<DescriptionOf, Descriptions>>,
 }
 
 /// A program, one of its systems or all, and settings.
-type Question = (PathBuf, Option<String>, BTreeMap<String, String>);
-type Answer = Result<Vec<Description>, String>;
+type DescriptionOf = (PathBuf, Option<String>, BTreeMap<String, String>);
+type Descriptions = Result<Vec<Description>, String>;
 
 /// What a program serves, or why that is not known.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedProgram {
     /// The program.
     pub program: PathBuf,
     /// Names of its systems, each with what it is.
@@ -45,12 +45,12 @@ impl Systems {
     }
 
     /// All programs for systems.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ListedProgram> {
         let named = |one: Description| (one.name, one.about);
         let list = self.folders.programs().into_iter().map(|program| {
             let systems = self.ask(&program, None, &BTreeMap::new());
             let systems = systems.map(|systems| systems.into_iter().map(named).collect());
-            Listed { program, systems }
+            ListedProgram { program, systems }
         });
         list.collect()
     }
@@ -90,7 +90,7 @@ impl Systems {
     /// The systems that there are instead of one that nobody serves, and what to do.
     fn missing(&self, system: &str) -> (Vec<String>, String) {
         let (mut known, mut broken) = (Vec::new(), Vec::new());
-        for Listed { program, systems } in self.list() {
+        for ListedProgram { program, systems } in self.list() {
             match systems {
                 Ok(systems) => known.extend(systems.into_iter().map(|(name, _)| name)),
                 Err(why) => broken.push(format!("; {} cannot be asked: {why}", program.display())),
@@ -124,12 +124,17 @@ impl Systems {
         own.map_err(|why| format!("{}: {why}", program.display()))
     }
 
-    fn ask(&self, program: &Path, system: Option<&str>, set: &BTreeMap<String, String>) -> Answer {
-        let question = (program.to_owned(), system.map(str::to_owned), set.clone());
-        let known = self.described.borrow().get(&question).cloned();
+    fn ask(
+        &self,
+        program: &Path,
+        system: Option<&str>,
+        set: &BTreeMap<String, String>,
+    ) -> Descriptions {
+        let key = (program.to_owned(), system.map(str::to_owned), set.clone());
+        let known = self.described.borrow().get(&key).cloned();
         known.unwrap_or_else(|| {
             let answer = description::ask(program, system, set);
-            self.described.borrow_mut().insert(question, answer.clone());
+            self.described.borrow_mut().insert(key, answer.clone());
             answer
         })
     }

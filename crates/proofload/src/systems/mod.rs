@@ -14,7 +14,7 @@ use engine::process::Launcher;
 use plan::plan::Arm;
 use plan::process::Start;
 
-use crate::message::Problem;
+use crate::problem::Problem;
 
 pub use known::Systems;
 

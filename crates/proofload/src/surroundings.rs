@@ -53,9 +53,9 @@ impl Inputs for Surroundings {
 
 /// The protocols of this build, and the systems that programs here serve.
 #[derive(Debug)]
-pub struct Here(pub Systems);
+pub struct Installed(pub Systems);
 
-impl Known for Here {
+impl Known for Installed {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
     }

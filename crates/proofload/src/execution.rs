@@ -1,4 +1,4 @@
-//! The conduct of a run: trial after trial into the run folder, then the judgement of what lies there.
+//! The execution of a run: trial after trial into the run folder, then the judgement of what lies there.
 //!
 //! Whatever ended is in the folder as a whole, so that a run that was stopped, or killed, can be gone
 //! on with; which trial is next is decided by [`crate::agenda`]. The summary is made from the folder
@@ -24,13 +24,13 @@ use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
 use record::{EndReason, Window};
 
-use crate::agenda::{self, Agenda, State};
+use crate::agenda::{self, Agenda, TrialOutcome};
 use crate::cli::{GeneratorFlags, OutputFlags};
 use crate::disk::{Disk, unwritable};
-use crate::early_end::EarlyEnd;
+use crate::early_end::EarlyEndRules;
 use crate::exit::Exit;
-use crate::live::Live;
-use crate::message::Problem;
+use crate::live::LiveView;
+use crate::problem::Problem;
 use crate::redaction;
 
 /// Raw samples of a worker that may wait for the disk: some 60 MB.
@@ -53,13 +53,13 @@ impl TrialOptions {
 }
 
 /// Everything that a run needs beside its experiment.
-pub struct Conduct<'a> {
+pub struct Execution<'a> {
     /// What is run.
     pub experiment: &'a Experiment,
     /// Where its record goes; trials that it holds already are kept.
     pub disk: &'a Disk,
     /// What is seen meanwhile.
-    pub live: &'a mut Live,
+    pub live: &'a mut LiveView,
     /// The user's wish to stop.
     pub stop: StopSignal,
     /// How processes are started.
@@ -69,17 +69,17 @@ pub struct Conduct<'a> {
 }
 
 /// What became of a trial just now, or of each of a duet.
-enum Ended {
-    As(Vec<State>),
+enum TrialsEnded {
+    Trials(Vec<TrialOutcome>),
     /// The run gave up meanwhile. With which trial, and why, if that became known too late to cut the measure phase
     /// short.
-    GivenUp(Vec<State>, Option<(TrialPlan, record::EarlyEnd)>),
+    GivenUp(Vec<TrialOutcome>, Option<(TrialPlan, record::EarlyEnd)>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
 }
 
-impl Conduct<'_> {
+impl Execution<'_> {
     /// Runs every trial of the plan that the folder lacks and judges what it then holds.
     ///
     /// An interrupted run is judged on the trials that were executed, and so is one in which a trial
@@ -90,7 +90,7 @@ impl Conduct<'_> {
         let plan = &self.experiment.plan;
         let before = self.states();
         let mut states = before.clone();
-        let mut early_end = EarlyEnd::new(plan);
+        let mut early_end = EarlyEndRules::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
         let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
@@ -98,13 +98,13 @@ impl Conduct<'_> {
             let numbers = agenda.next().iter().map(|trial| trial.index);
             let Some(next) = agenda.trials.first() else { break };
             match self.together(&agenda, &mut early_end)? {
-                Ended::Stopped => break,
-                Ended::GivenUp(ended, late) => {
+                TrialsEnded::Stopped => break,
+                TrialsEnded::GivenUp(ended, late) => {
                     states.extend(numbers.zip(ended));
                     lost = late;
                     given_up = true;
                 }
-                Ended::As(ended) => {
+                TrialsEnded::Trials(ended) => {
                     states.extend(numbers.zip(ended));
                     if !agenda.repeated.contains(&next.block)
                         && Agenda::of(plan, &states).repeated.contains(&next.block)
@@ -112,12 +112,14 @@ impl Conduct<'_> {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
                 }
-                Ended::CouldNotBegin(problem) if !states.values().any(|one| one.is_ended()) => {
+                TrialsEnded::CouldNotBegin(problem)
+                    if !states.values().any(|one| one.is_ended()) =>
+                {
                     return Err(problem);
                 }
-                Ended::CouldNotBegin(problem) => {
+                TrialsEnded::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
-                    states.extend(numbers.map(|number| (number, State::NotExecuted)));
+                    states.extend(numbers.map(|number| (number, TrialOutcome::NotExecuted)));
                     if agenda.repeated.contains(&next.block) || plan.trials.len() == 1 {
                         break;
                     }
@@ -132,7 +134,7 @@ impl Conduct<'_> {
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
-    fn states(&self) -> BTreeMap<u32, State> {
+    fn states(&self) -> BTreeMap<u32, TrialOutcome> {
         let reader = RunReader::new(self.disk);
         let planned: BTreeSet<u32> =
             agenda::all(&self.experiment.plan).map(|trial| trial.index).collect();
@@ -140,8 +142,8 @@ impl Conduct<'_> {
         let begun = begun.map(|trial| {
             let state = match reader.facts(trial) {
                 Ok(facts) => state(&facts),
-                Err(_) if refusal(&reader, trial).is_some() => State::NotExecuted,
-                Err(_) => State::Unfinished,
+                Err(_) if refusal(&reader, trial).is_some() => TrialOutcome::NotExecuted,
+                Err(_) => TrialOutcome::Unfinished,
             };
             (trial, state)
         });
@@ -149,12 +151,16 @@ impl Conduct<'_> {
     }
 
     /// Shows what may end the run early the trials that the folder holds; whether it had given up with one of them.
-    fn recall(&self, states: &BTreeMap<u32, State>, early_end: &mut EarlyEnd<'_>) -> bool {
+    fn recall(
+        &self,
+        states: &BTreeMap<u32, TrialOutcome>,
+        early_end: &mut EarlyEndRules<'_>,
+    ) -> bool {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
         let agenda = Agenda::of(plan, states);
         let counts = |trial: &TrialPlan| {
-            states.get(&trial.index) == Some(&State::Whole)
+            states.get(&trial.index) == Some(&TrialOutcome::Whole)
                 && !plan.is_aa(trial.block)
                 && !agenda.is_superseded(plan, trial)
         };
@@ -175,8 +181,8 @@ impl Conduct<'_> {
     fn summary(
         &self,
         mut run: Run,
-        states: &BTreeMap<u32, State>,
-        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, record::EarlyEnd)>),
+        states: &BTreeMap<u32, TrialOutcome>,
+        (before, lost): (&BTreeMap<u32, TrialOutcome>, Option<(TrialPlan, record::EarlyEnd)>),
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
@@ -195,7 +201,7 @@ impl Conduct<'_> {
             };
             match fell {
                 Some(why) if superseded => summariser.repeated(&trial, &why),
-                Some(why) if states[&trial.index] == State::NotExecuted => {
+                Some(why) if states[&trial.index] == TrialOutcome::NotExecuted => {
                     summariser.not_executed(&trial, &why);
                 }
                 _ => {}
@@ -243,13 +249,13 @@ impl Conduct<'_> {
     fn together(
         &mut self,
         agenda: &Agenda,
-        early_end: &mut EarlyEnd<'_>,
-    ) -> Result<Ended, Problem> {
+        early_end: &mut EarlyEndRules<'_>,
+    ) -> Result<TrialsEnded, Problem> {
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
         let planned = agenda.next();
         let setups = setups(&self.experiment.plan, planned, &self.stop, self.options)?;
-        let Some(first) = setups.first() else { return Ok(Ended::Stopped) };
+        let Some(first) = setups.first() else { return Ok(TrialsEnded::Stopped) };
         let mut watch = early_end.watch(planned, first.window_ns(), &first.end);
         let writers = setups.iter().map(|setup| TrialWriter::new(self.disk, header(setup)));
         let mut writers: Vec<TrialWriter<'_>> = writers.collect::<io::Result<_>>().map_err(keep)?;
@@ -276,7 +282,7 @@ impl Conduct<'_> {
                 let lost = watch.lost().map(|(place, early)| (planned[place].clone(), early));
                 self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
-            Err(TrialError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
+            Err(TrialError::Process(ProcessError::Interrupted { .. })) => Ok(TrialsEnded::Stopped),
             Err(error) => {
                 let problem = self.not_executed(&error, &planned[0]);
                 let problem = redaction::of_problem(problem, secrets);
@@ -284,7 +290,7 @@ impl Conduct<'_> {
                     let kind = EventKind::NotExecuted { reason: problem.what.clone() };
                     writer.event(&Event { at_ns: 0, kind }).map_err(keep)?;
                 }
-                Ok(Ended::CouldNotBegin(problem))
+                Ok(TrialsEnded::CouldNotBegin(problem))
             }
         }
     }
@@ -297,7 +303,7 @@ impl Conduct<'_> {
         executed: Vec<record::Trial>,
         confidence: Option<f64>,
         lost: Option<(TrialPlan, record::EarlyEnd)>,
-    ) -> io::Result<Ended> {
+    ) -> io::Result<TrialsEnded> {
         let secrets = &self.experiment.plan.secrets;
         let fell = executed.iter().any(|facts| facts.died.is_some());
         let late = executed.iter().all(|facts| facts.early_end.is_none());
@@ -312,9 +318,9 @@ impl Conduct<'_> {
         Ok(match lost.filter(|_| !fell) {
             Some((trial, mut early)) => {
                 redaction::of_early_end(&mut early, secrets);
-                Ended::GivenUp(states, late.then_some((trial, early)))
+                TrialsEnded::GivenUp(states, late.then_some((trial, early)))
             }
-            None => Ended::As(states),
+            None => TrialsEnded::Trials(states),
         })
     }
 
@@ -366,11 +372,11 @@ fn setups<'t>(
     planned.iter().map(setup).collect()
 }
 
-fn state(facts: &record::Trial) -> State {
+fn state(facts: &record::Trial) -> TrialOutcome {
     match facts {
-        facts if facts.interrupted || all_failed(facts) => State::Unfinished,
-        facts if facts.died.is_some() => State::Spoiled,
-        _ => State::Whole,
+        facts if facts.interrupted || all_failed(facts) => TrialOutcome::Unfinished,
+        facts if facts.died.is_some() => TrialOutcome::Spoiled,
+        _ => TrialOutcome::Whole,
     }
 }
 
@@ -391,7 +397,7 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
 /// `shown`: the live view, and the place of the trial among those executed at the same time.
 fn store(
     writer: &mut TrialWriter<'_>,
-    shown: (&mut Live, usize),
+    shown: (&mut LiveView, usize),
     output: TrialOutput,
 ) -> io::Result<()> {
     match output {

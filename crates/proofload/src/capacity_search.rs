@@ -1,4 +1,4 @@
-//! The conduct of a search for capacity: trial after trial at the rates that the search asks for, each a run of
+//! The execution of a search for capacity: trial after trial at the rates that the search asks for, each a run of
 //! its own into the same folder, with fresh processes.
 //!
 //! Plan and summary are written after every trial, so that a search that was killed can be read up to there.
@@ -21,11 +21,12 @@ use record::folder::{RunReader, names};
 use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
-use crate::commands::run::{reachable, write_json};
-use crate::conduct::{Conduct, TrialOptions};
+use crate::contact::reachable;
 use crate::disk::Disk;
-use crate::live::Live;
-use crate::message::Problem;
+use crate::execution::{Execution, TrialOptions};
+use crate::live::LiveView;
+use crate::problem::Problem;
+use crate::publishing::write_json;
 use crate::redaction;
 use crate::systems::launcher;
 
@@ -35,19 +36,19 @@ const CONNECTIONS: u32 = 1_000;
 const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 /// How often a target that is not there after that is looked for again, and after how long: whoever looks after it
 /// may start it anew.
-const LOOKS: usize = 5;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+const RECONNECTS: usize = 5;
+const BETWEEN_RECONNECTS: Duration = Duration::from_secs(1);
 /// How often the wish to stop is looked at while resting.
-const LOOK: Duration = Duration::from_millis(50);
+const STOP_CHECKED_EVERY: Duration = Duration::from_millis(50);
 
 /// Everything that a search needs beside its experiment.
-pub struct Searching<'a> {
+pub struct CapacitySearch<'a> {
     /// One arm, with criteria; its rate is replaced step by step.
     pub experiment: &'a Experiment,
     /// Where the record goes.
     pub disk: &'a Disk,
     /// What is seen meanwhile.
-    pub live: &'a mut Live,
+    pub live: &'a mut LiveView,
     /// The user's wish to stop.
     pub stop: StopSignal,
     /// What holds for every trial.
@@ -63,7 +64,7 @@ pub struct Searching<'a> {
 }
 
 /// What has been done by now.
-struct Done {
+struct SearchProgress {
     plan: Plan,
     search: Search,
     tried: Vec<SearchTrial>,
@@ -74,7 +75,7 @@ struct Done {
     stuck: Option<(u32, Problem)>,
 }
 
-impl Done {
+impl SearchProgress {
     /// Why it is not all that was asked for.
     fn incomplete(&self) -> Option<Incomplete<'_>> {
         match &self.stuck {
@@ -86,13 +87,13 @@ impl Done {
     }
 }
 
-impl Searching<'_> {
+impl CapacitySearch<'_> {
     /// Searches until the search ends, the user wishes so, or a trial cannot be carried out; the folder then holds
     /// the answer. Gives what was in the way of that trial.
     ///
     /// Errors: the record cannot be written or read back
     pub fn run(&mut self) -> Result<Option<Problem>, Problem> {
-        let mut done = Done {
+        let mut done = SearchProgress {
             plan: Plan { arms: Vec::new(), trials: Vec::new(), ..self.experiment.plan.clone() },
             search: Search::new(self.settings),
             tried: Vec::new(),
@@ -111,7 +112,7 @@ impl Searching<'_> {
         Ok(done.stuck.map(|(_, problem)| problem))
     }
 
-    fn search(&mut self, done: &mut Done) -> Result<(), Problem> {
+    fn search(&mut self, done: &mut SearchProgress) -> Result<(), Problem> {
         while let Some(step) = done.search.next_step() {
             if !self.rest(done) {
                 return Ok(());
@@ -123,7 +124,7 @@ impl Searching<'_> {
                 done.search.tell(step, outcome);
             }
             let summary = self.write(done)?;
-            self.tell(&summary);
+            self.report_step(&summary);
             if outcome.is_none() {
                 return Ok(());
             }
@@ -132,7 +133,7 @@ impl Searching<'_> {
     }
 
     /// `None` where the trial could not be carried out.
-    fn try_step(&mut self, done: &mut Done, step: Step) -> Option<SearchTrial> {
+    fn try_step(&mut self, done: &mut SearchProgress, step: Step) -> Option<SearchTrial> {
         let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
         self.live.say(&format!(
             "step {}: {} for {} s",
@@ -152,7 +153,7 @@ impl Searching<'_> {
     }
 
     /// The arm as the next trial; `None` where that could not be carried out.
-    fn carry_out(&mut self, done: &mut Done, arm: Arm, judged: bool) -> Option<Summary> {
+    fn carry_out(&mut self, done: &mut SearchProgress, arm: Arm, judged: bool) -> Option<Summary> {
         let carried_out = self.trial(&mut done.plan, arm, judged);
         let trial = done.plan.trials.len() as u32;
         carried_out.map_err(|problem| done.stuck = Some((trial, problem))).ok()
@@ -181,7 +182,7 @@ impl Searching<'_> {
         }
         plan.trials.push(trial);
         write_json(self.disk, names::PLAN, &plan.to_json())?;
-        let mut conduct = Conduct {
+        let mut execution = Execution {
             experiment: &experiment,
             disk: self.disk,
             live: self.live,
@@ -189,21 +190,26 @@ impl Searching<'_> {
             launcher: launcher(&experiment.plan.arms)?,
             options: self.options,
         };
-        let summary = conduct.run(self.run.clone())?;
+        let summary = execution.run(self.run.clone())?;
         self.has_worked |= worked(&summary);
         self.run.machine.placement = summary.run.machine.placement.clone();
         Ok(summary)
     }
 
     /// Up in steps to above the low end and down again, in one trial.
-    fn descend(&mut self, done: &mut Done, low: f64, length: Duration) -> Result<(), Problem> {
+    fn descend(
+        &mut self,
+        done: &mut SearchProgress,
+        low: f64,
+        length: Duration,
+    ) -> Result<(), Problem> {
         done.climbs = true;
         self.write(done)?;
         if !self.rest(done) {
             return Ok(());
         }
         self.live.say(&format!("up in steps to above {} and down again", format_rate(low)));
-        let arm = arm_of_stairs(&self.experiment.plan.arms[0], low, length);
+        let arm = hysteresis_arm(&self.experiment.plan.arms[0], low, length);
         let Some(summary) = self.carry_out(done, arm, false) else { return Ok(()) };
         done.climbs = capacity::result(&summary) == StepResult::Stopped;
         let trial = summary.arms.iter().flat_map(|arm| &arm.trials).next();
@@ -228,7 +234,7 @@ impl Searching<'_> {
     }
 
     /// Plan and summary as they are by now.
-    fn write(&self, done: &Done) -> Result<Summary, Problem> {
+    fn write(&self, done: &SearchProgress) -> Result<Summary, Problem> {
         let texts: Vec<String> =
             done.plan.criteria.iter().map(|criterion| criterion.text.clone()).collect();
         let state = SearchState {
@@ -248,10 +254,10 @@ impl Searching<'_> {
         Ok(summary)
     }
 
-    fn tell(&mut self, summary: &Summary) {
+    fn report_step(&mut self, summary: &Summary) {
         let Some(answer) = &summary.capacity else { return };
         if let Some(step) = answer.steps.last() {
-            self.live.say(&format!("  {}", tables::capacity::told(step, answer)));
+            self.live.say(&format!("  {}", tables::capacity::step_line(step, answer)));
             let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
             let mut spoiled = trials.filter(|_| step.result == StepResult::Invalid);
             let trial = spoiled.find(|trial| trial.index == step.trial);
@@ -263,14 +269,14 @@ impl Searching<'_> {
 
     /// A target that keeps running works off what is left of the last trial, and must still be there. Whether there
     /// may be another trial.
-    fn rest(&self, done: &mut Done) -> bool {
+    fn rest(&self, done: &mut SearchProgress) -> bool {
         let arm = &self.experiment.plan.arms[0];
         let last = done.tried.last().and_then(|one| one.summary.arms.first()?.trials.first());
         if let Some(trial) = last.filter(|_| arm.system.is_none()) {
             self.wait(tenfold(trial).clamp(REST.0, REST.1));
             let mut found = reachable(arm);
-            for _ in 0..LOOKS {
-                if found.is_ok() || !self.wait(BETWEEN_LOOKS) {
+            for _ in 0..RECONNECTS {
+                if found.is_ok() || !self.wait(BETWEEN_RECONNECTS) {
                     break;
                 }
                 found = reachable(arm);
@@ -286,8 +292,8 @@ impl Searching<'_> {
     /// Waits so long, or until the user wishes to stop; whether nobody did.
     fn wait(&self, mut left: Duration) -> bool {
         while !left.is_zero() && self.stop.requests() == 0 {
-            thread::sleep(LOOK.min(left));
-            left = left.saturating_sub(LOOK);
+            thread::sleep(STOP_CHECKED_EVERY.min(left));
+            left = left.saturating_sub(STOP_CHECKED_EVERY);
         }
         self.stop.requests() == 0
     }
@@ -327,7 +333,7 @@ pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
 }
 
 /// The arm that goes up and down.
-fn arm_of_stairs(base: &Arm, low: f64, length: Duration) -> Arm {
+fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
     let rates = hysteresis::rates(low);
     let plateau =
         |rate: f64| [Stage { to: rate, over: Duration::ZERO }, Stage { to: rate, over: length }];

@@ -8,14 +8,14 @@ use plan::number;
 
 /// A figure with what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Figure {
+pub struct KeyFigure {
     label: String,
     value: String,
     detail: String,
 }
 
 /// Key figures of a run with a single trial; none where there are several, which must be compared.
-pub fn figures(summary: &Summary) -> Vec<Figure> {
+pub fn figures(summary: &Summary) -> Vec<KeyFigure> {
     let mut trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     match (trials.next(), trials.next()) {
         (Some(trial), None) => vec![
@@ -29,17 +29,17 @@ pub fn figures(summary: &Summary) -> Vec<Figure> {
     }
 }
 
-fn throughput(trial: &Trial) -> Figure {
+fn throughput(trial: &Trial) -> KeyFigure {
     let open = trial.load.model == Model::Open;
     let detail = if open {
         format!("of {} offered", number::rate(trial.rates.offered))
     } else {
         "closed load".to_owned()
     };
-    Figure { label: "Goodput".to_owned(), value: number::rate(trial.rates.goodput), detail }
+    KeyFigure { label: "Goodput".to_owned(), value: number::rate(trial.rates.goodput), detail }
 }
 
-fn time(trial: &Trial, q: f64) -> Figure {
+fn time(trial: &Trial, q: f64) -> KeyFigure {
     let open = trial.load.model == Model::Open;
     let (what, times) = if open {
         ("Response time", &trial.total.response_time)
@@ -59,23 +59,23 @@ fn time(trial: &Trial, q: f64) -> Figure {
         }
         None => "nothing observed".to_owned(),
     };
-    Figure { label: format!("{what} {}", number::percentile(q)), value, detail }
+    KeyFigure { label: format!("{what} {}", number::percentile(q)), value, detail }
 }
 
-fn unsuccessful(trial: &Trial) -> Figure {
+fn unsuccessful(trial: &Trial) -> KeyFigure {
     let accounting = &trial.accounting;
     let lost = accounting.planned - accounting.succeeded.min(accounting.planned);
     let share = lost as f64 / accounting.planned.max(1) as f64;
-    Figure {
+    KeyFigure {
         label: "Not succeeded".to_owned(),
         value: number::percent(share),
         detail: format!("{} of {}", number::count(lost), number::count(accounting.planned)),
     }
 }
 
-fn lag(trial: &Trial) -> Figure {
+fn lag(trial: &Trial) -> KeyFigure {
     let entry = trial.generator.dispatch_lag.quantiles.iter().find(|entry| entry.q == 0.99);
-    Figure {
+    KeyFigure {
         label: "Dispatch lag p99".to_owned(),
         value: number::duration_or(entry.and_then(|entry| entry.observed_ns), "–"),
         detail: "lateness of the generator".to_owned(),

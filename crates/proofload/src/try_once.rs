@@ -17,9 +17,9 @@ use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::spawn_local;
 
-use crate::conduct::{driver, now_text};
+use crate::execution::{driver, now_text};
 use crate::exit::Exit;
-use crate::message::Problem;
+use crate::problem::Problem;
 use crate::systems::launcher;
 
 /// Bytes of a body that are shown.
@@ -29,7 +29,7 @@ const DRAWS: usize = 1_000_000;
 
 /// What was tried.
 #[derive(Debug)]
-pub struct Tried {
+pub struct TryReport {
     /// The text for people.
     pub text: String,
     /// Whether every operation succeeded.
@@ -39,7 +39,7 @@ pub struct Tried {
 /// Starts what the arm needs, performs each operation once, and stops it again.
 ///
 /// Errors: something could not be started, or an address cannot be used
-pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<Tried, Problem> {
+pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<TryReport, Problem> {
     let driver = driver(arm)?;
     let processes = launcher(std::slice::from_ref(arm))?
         .start(arm, &|| stop.requests() > 0)
@@ -65,12 +65,12 @@ async fn try_all(
     (arm, trial): (&Arm, &TrialPlan),
     processes: &Processes,
     stop: &StopSignal,
-) -> Result<Tried, Problem> {
+) -> Result<TryReport, Problem> {
     let unusable = |error: &dyn std::fmt::Display| Problem::environment(error.to_string());
     let targets = arm.targets.iter().map(|target| processes.addresses().fill_target(target));
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
     let clock = Real::start().map_err(|error| unusable(&error))?;
-    let mut tried = Tried { text: String::new(), all_succeeded: true };
+    let mut tried = TryReport { text: String::new(), all_succeeded: true };
     for call in calls(arm, trial, clock.now()) {
         let operation = &arm.operations[call.operation];
         let target = &targets[operation.target.index(call.row)];

@@ -1,0 +1,75 @@
+//! What can be seen to go wrong before anything is sent: limits of this machine, and targets that do not answer.
+
+use std::time::Duration;
+
+use engine::placement;
+use engine::preflight::{self, Demand};
+use engine::transport::{Endpoint, check_reachable};
+use engine::trial::layout;
+use plan::plan::{Arm, Plan};
+use record::summary::Severity;
+
+use crate::execution::driver;
+use crate::live::LiveView;
+use crate::problem::Problem;
+
+/// How long a target that nobody started may take to accept one connection before the run.
+const CONTACT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Says what will go wrong, before anything is sent.
+///
+/// Errors: what certainly will
+pub fn foresee(plan: &Plan, live: &mut LiveView) -> Result<(), Problem> {
+    let mut demands = Vec::new();
+    for arm in &plan.arms {
+        demands.push(demand(arm)?);
+    }
+    if plan.is_duet() {
+        demands = demands.into_iter().reduce(Demand::beside).into_iter().collect();
+    }
+    for demand in demands {
+        for problem in preflight::prepare(&demand) {
+            if problem.severity == Severity::Error {
+                let found = Problem::environment(problem.claim).during("looking at this machine");
+                return Err(match problem.hint {
+                    Some(hint) => found.hint(hint),
+                    None => found,
+                });
+            }
+            live.say(&format!("note: {}", problem.claim));
+        }
+    }
+    Ok(())
+}
+
+/// What one arm needs, whose targets answer.
+fn demand(arm: &Arm) -> Result<Demand, Problem> {
+    let endpoints = reachable(arm)?;
+    let cores = placement::allowed_cores().unwrap_or_default();
+    let wanted = arm.load.workers.map(|workers| workers as usize);
+    let workers = placement::place(&cores, wanted).workers.len();
+    let layout = layout(arm, &driver(arm)?);
+    let demand = Demand::of(&arm.load, &endpoints, workers);
+    Ok(demand.recording(layout.operations.len(), layout.spans.len()))
+}
+
+/// The targets that somebody else started, each of which must accept a connection.
+///
+/// Errors: one does not, or has no address that could be found
+pub fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
+    let mut endpoints = Vec::new();
+    for target in &arm.targets {
+        if target.url.contains('{') {
+            // The launcher will know the address.
+            continue;
+        }
+        let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
+        check_reachable(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
+            Problem::environment(format!("{detail} ({})", kind.name()))
+                .during("making sure that somebody listens, before the run")
+                .hint("start the target, or name its address in `[target] url` or on the command line")
+        })?;
+        endpoints.push(endpoint);
+    }
+    Ok(endpoints)
+}

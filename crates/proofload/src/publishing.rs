@@ -1,0 +1,154 @@
+//! What becomes of a run at its end: documents and pages in its folder, and what is printed.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use judge::run_record::RunRecord;
+use pages::{Format, terminal};
+use plan::plan::Plan;
+use record::folder::{Folder, RunReader, names};
+
+use crate::cli::OutputFlags;
+use crate::disk::{Disk, unwritable};
+use crate::live::LiveView;
+use crate::output;
+use crate::problem::Problem;
+
+/// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
+pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
+    if let Some(out) = out {
+        return out.to_owned();
+    }
+    let time: String = started_at.chars().filter(|one| !matches!(one, '-' | ':')).collect();
+    let name = format!("{time}-{}", slug(&plan.secrets.redact(&plan.title)));
+    let first = Path::new("runs").join(&name);
+    let later = (2_u32..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
+    std::iter::once(first).chain(later).find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// Letters and digits of the title, other stretches as one hyphen, at most 40 characters.
+pub fn slug(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words =
+        lower.split(|one: char| !one.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = String::new();
+    for word in words {
+        if slug.len() + word.len() > 40 {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(word);
+    }
+    if slug.is_empty() { "run".to_owned() } else { slug }
+}
+
+/// Writes the pages and then shows the report.
+///
+/// Errors: the record is not whole, or they cannot be written
+pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut LiveView) -> Result<(), Problem> {
+    let record = read_back(disk)?;
+    write_pages(&record, disk)?;
+    live.clear();
+    show(&record, disk, flags)
+}
+
+/// Reads a finished run from its folder.
+///
+/// Errors: it is not whole
+pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
+    RunRecord::read(&RunReader::new(disk)).map_err(|error| {
+        Problem::usage(format!("cannot read the run: {error}"))
+            .during(format!("reading {}", disk.root().display()))
+            .hint("the folder is damaged: take another copy of it, or run the experiment again")
+    })
+}
+
+/// Writes the pages that every run folder has.
+///
+/// Errors: one cannot be written
+pub fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
+    for (name, path) in [("markdown", names::REPORT_MARKDOWN), ("html", names::REPORT_HTML)] {
+        let Some(format) = Format::named(name) else { continue };
+        let written = disk.create(path).and_then(|mut file| {
+            format.write(record, disk, &mut file)?;
+            file.flush()
+        });
+        written.map_err(|error| unwritable(&disk.root().join(path), &error))?;
+    }
+    Ok(())
+}
+
+/// Writes one JSON document of the run folder.
+///
+/// Errors: it cannot be written
+pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
+    let written = disk.create(path).and_then(|mut file| {
+        serde_json::to_writer_pretty(&mut file, value)?;
+        file.write_all(b"\n")?;
+        file.flush()
+    });
+    written.map_err(|error| unwritable(&disk.root().join(path), &error))
+}
+
+/// Shows the report as the flags want it.
+///
+/// Errors: it cannot be written
+pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+    let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
+    let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
+    match flags.json.as_deref() {
+        Some("-") => return output::print(&json().map_err(failed)?),
+        Some(file) => std::fs::write(file, json().map_err(failed)?)
+            .map_err(|error| unwritable(Path::new(file), &error))?,
+        None => {}
+    }
+    print(record, disk, flags.full, output::colour(flags.no_color))
+}
+
+/// Prints the answer, or every table, and where the pages lie.
+///
+/// Errors: it cannot be written
+pub fn print(
+    record: &RunRecord,
+    disk: &Disk,
+    full: bool,
+    colour: terminal::Colour,
+) -> Result<(), Problem> {
+    let page = if full { terminal::full } else { terminal::render };
+    output::print(&page(&record.summary, colour))?;
+    let html = disk.root().join(names::REPORT_HTML);
+    output::print(&format!("report  {}\n", html.display()))?;
+    match full {
+        true => Ok(()),
+        false => {
+            output::print(&format!("tables  proofload report {} --full\n", disk.root().display()))
+        }
+    }
+}
+
+/// Makes sure that the file of `--json` can be written once the run is over; leaves everything as it was.
+///
+/// Errors: it cannot
+pub fn probe(flags: &OutputFlags) -> Result<(), Problem> {
+    match flags.json.as_deref() {
+        Some(file) if file != "-" => probe_file(Path::new(file)),
+        _ => Ok(()),
+    }
+}
+
+fn probe_file(file: &Path) -> Result<(), Problem> {
+    let is_there = file.exists();
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened.map_err(|error| {
+        Problem::environment(format!("cannot write {}: {error}", file.display()))
+            .during("making sure of it before the run")
+            .hint("name another file with `--json`, or `-` for stdout")
+    })?;
+    if !is_there {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
+}
