@@ -27,7 +27,7 @@ use std::io::{self, Write};
 
 use record::RawSample;
 use record::folder::{Folder, RunReader, Samples};
-use record::summary::{Judgement, Summary, Trial};
+use record::summary::{Judgement, Summary, TrialSummary};
 
 use judge::run_record::RunRecord;
 
@@ -122,7 +122,7 @@ fn copied(folder: &dyn Folder, path: &str, out: &mut dyn Write) -> io::Result<()
 }
 
 /// The raw samples of a trial.
-fn samples(folder: &dyn Folder, trial: &Trial) -> io::Result<Samples> {
+fn samples(folder: &dyn Folder, trial: &TrialSummary) -> io::Result<Samples> {
     let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
     let samples = RunReader::new(folder).samples(trial.index, &operations);
     samples.map_err(io::Error::other)?.ok_or_else(|| {

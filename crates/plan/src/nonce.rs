@@ -11,7 +11,7 @@
 //! | 32 | `-` |
 //! | 33– | the instant just before encoding, CLOCK_MONOTONIC nanoseconds, decimal |
 
-use crate::randomness::{Stream, draw};
+use crate::randomness::{RandomStream, draw};
 
 /// Places in the schedule are marked modulo this.
 const PLACES: u64 = 1 << 48;
@@ -40,7 +40,7 @@ impl Nonce {
 }
 
 fn check(seed: u64, trial: u32, index: u64) -> u64 {
-    draw(seed ^ (u64::from(trial) << 32), Stream::Nonce, index) >> 16
+    draw(seed ^ (u64::from(trial) << 32), RandomStream::Nonce, index) >> 16
 }
 
 /// What a nonce says, if it was made with this trial seed; `None` for a stranger.

@@ -218,7 +218,7 @@ impl Conduct<'_> {
     fn add(
         &self,
         summariser: &mut Summariser<'_>,
-        mut facts: record::Trial,
+        mut facts: record::TrialFacts,
         trial: &TrialPlan,
         superseded: bool,
     ) -> Result<(), Problem> {
@@ -294,7 +294,7 @@ impl Conduct<'_> {
     fn keep(
         &self,
         writers: Vec<TrialWriter<'_>>,
-        executed: Vec<record::Trial>,
+        executed: Vec<record::TrialFacts>,
         confidence: Option<f64>,
         lost: Option<(TrialPlan, record::EarlyEnd)>,
     ) -> io::Result<Ended> {
@@ -366,7 +366,7 @@ fn setups<'t>(
     planned.iter().map(setup).collect()
 }
 
-fn state(facts: &record::Trial) -> State {
+fn state(facts: &record::TrialFacts) -> State {
     match facts {
         facts if facts.interrupted || all_failed(facts) => State::Unfinished,
         facts if facts.died.is_some() => State::Spoiled,
@@ -375,7 +375,7 @@ fn state(facts: &record::Trial) -> State {
 }
 
 /// Whether it was ended because nothing worked: it is executed again once the cause is gone.
-fn all_failed(facts: &record::Trial) -> bool {
+fn all_failed(facts: &record::TrialFacts) -> bool {
     facts.early_end.as_ref().is_some_and(|early| early.reason == EndReason::AllFailed)
 }
 

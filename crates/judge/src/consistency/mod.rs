@@ -12,7 +12,7 @@ mod flow;
 mod shape;
 pub mod times;
 
-use record::summary::{Distribution, Operation, Trial};
+use record::summary::{Distribution, Operation, TrialSummary};
 
 /// Something that two numbers of a report cannot both say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Rule {
     pub id: &'static str,
     /// What must hold.
     pub means: &'static str,
-    check: fn(&Trial, &Context) -> Option<String>,
+    check: fn(&TrialSummary, &Context) -> Option<String>,
 }
 
 /// Every rule, in order.
@@ -158,7 +158,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Every contradiction of a trial's summary; empty for a sound one.
-pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
+pub fn contradictions(trial: &TrialSummary, context: &Context) -> Vec<Contradiction> {
     let broken = |rule: &Rule| {
         (rule.check)(trial, context).map(|claim| Contradiction { rule: rule.id, claim })
     };
@@ -166,13 +166,13 @@ pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
 }
 
 /// Each operation and the total.
-fn operations(trial: &Trial) -> impl Iterator<Item = &Operation> {
+fn operations(trial: &TrialSummary) -> impl Iterator<Item = &Operation> {
     trial.operations.iter().chain([&trial.total])
 }
 
 /// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out: its
 /// moments are those of the succeeded operations only.
-fn each(trial: &Trial, check: fn(&Distribution) -> Option<String>) -> Option<String> {
+fn each(trial: &TrialSummary, check: fn(&Distribution) -> Option<String>) -> Option<String> {
     let named = operations(trial).flat_map(|operation| {
         [
             ("response time", &operation.response_time),

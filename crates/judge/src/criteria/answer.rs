@@ -5,7 +5,7 @@ use record::summary::Judgement;
 use stats::dispersion::{Around, Dispersion};
 use stats::exceedance::{Bound, Exceedances};
 use stats::normal_quantile;
-use stats::proportion::{self, Side};
+use stats::proportion::{self, LimitSide};
 
 use super::gather::{Gathered, bound_ns};
 use crate::summarize::Values;
@@ -95,15 +95,15 @@ impl Sample<'_> {
         let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
         let caps = self.criterion.comparison.caps();
         let (result, open) = match (least, most) {
-            (Side::Below, Side::Below) if caps => (Judgement::Pass, Open::TooNear),
-            (Side::Above, Side::Above) if !caps => (Judgement::Pass, Open::TooNear),
-            (Side::Below, Side::Below) | (Side::Above, Side::Above) => {
+            (LimitSide::Below, LimitSide::Below) if caps => (Judgement::Pass, Open::TooNear),
+            (LimitSide::Above, LimitSide::Above) if !caps => (Judgement::Pass, Open::TooNear),
+            (LimitSide::Below, LimitSide::Below) | (LimitSide::Above, LimitSide::Above) => {
                 (Judgement::Fail, Open::TooNear)
             }
-            (_, Side::Undecided { factor: Some(factor) }) => {
+            (_, LimitSide::Undecided { factor: Some(factor) }) => {
                 (Judgement::Inconclusive, Open::Longer(factor))
             }
-            (_, Side::Undecided { factor: None }) => (Judgement::Inconclusive, Open::TooNear),
+            (_, LimitSide::Undecided { factor: None }) => (Judgement::Inconclusive, Open::TooNear),
             _ => (Judgement::Inconclusive, Open::NoTime(lost)),
         };
         let without_time = if self.lost_are_slower() { lost } else { 0 };

@@ -1,6 +1,6 @@
 //! What is counted of trials to judge one criterion: a few sums, one histogram, and counts by window.
 
-use plan::criterion::{Count, Criterion, Metric, Part, Term, Time};
+use plan::criterion::{Count, CountedPart, Criterion, Metric, RatioSide, Time};
 use plan::plan::Arm;
 use record::{FailureKind, OperationTotals, OperationWindow, Totals, Window};
 use stats::dispersion::WindowCount;
@@ -33,7 +33,7 @@ impl Places {
     pub(super) fn of(criterion: &Criterion, arm: &Arm) -> Option<Self> {
         let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
         let whole = place(&names, criterion.operation.as_deref())?;
-        let side = |term: &Term| place(&names, term.operation.as_deref());
+        let side = |term: &RatioSide| place(&names, term.operation.as_deref());
         let sides = match &criterion.metric {
             Metric::Ratio(over, under) => [side(over)?, side(under)?],
             _ => [whole; 2],
@@ -231,10 +231,10 @@ impl<'a> All<'a> {
     }
 
     /// `None` for an item that no answer carried.
-    fn term(&self, term: &Term, place: Place) -> Option<f64> {
+    fn term(&self, term: &RatioSide, place: Place) -> Option<f64> {
         match &term.part {
-            Part::Count(count) => Some(Sums::of(self.of(place)).count(*count) as f64),
-            Part::Item(name) => {
+            CountedPart::Count(count) => Some(Sums::of(self.of(place)).count(*count) as f64),
+            CountedPart::Item(name) => {
                 let operations = self.totals.operations.iter().zip(self.items);
                 let meant =
                     operations.enumerate().filter(|(at, _)| place.is_none_or(|place| place == *at));

@@ -31,7 +31,7 @@ use plan::criterion::{Criterion, Metric, TOTAL, Time};
 use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
-use record::{OperationTotals, Trial, Window, WindowSpan};
+use record::{OperationTotals, TrialFacts, Window, WindowSpan};
 use stats::running_median::RunningMedian;
 use stats::{COARSE, Histogram};
 
@@ -121,7 +121,7 @@ impl Evidence {
     /// A trial is added: first its windows, in any order, then its totals, at last its course.
     ///
     /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
-    pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
+    pub(crate) fn begin_trial(&mut self, trial: &TrialFacts, total: &OperationTotals) {
         self.current = Gathered::new(&self.criterion);
         self.current.stretches.begin(trial.window_ns);
         let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
@@ -167,7 +167,12 @@ impl Evidence {
         }
     }
 
-    pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
+    pub(crate) fn end_trial(
+        &mut self,
+        trial: &TrialFacts,
+        total: &OperationTotals,
+        spans: &[String],
+    ) {
         let all = All { totals: &trial.totals, total, spans, items: &self.items };
         let current = &mut self.current;
         current.totals(&self.criterion, self.places, &all);

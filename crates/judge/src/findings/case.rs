@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
-use record::summary::Trial;
+use record::summary::TrialSummary;
 use record::{EarlyEnd, FaultDone, PoolFacts, Role};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Case<'a> {
     /// Name of its arm.
     pub arm: &'a str,
     /// Its numbers.
-    pub trial: &'a Trial,
+    pub trial: &'a TrialSummary,
     /// What the summary leaves out.
     pub facts: &'a Facts,
 }
@@ -80,7 +80,7 @@ pub struct Facts {
 
 impl Facts {
     /// Facts of an executed trial and of the arm that planned it.
-    pub fn of(trial: &record::Trial, arm: &plan::plan::Arm) -> Self {
+    pub fn of(trial: &record::TrialFacts, arm: &plan::plan::Arm) -> Self {
         let total = trial.totals.total();
         let limit = total.response_time.quantile(0.5).unwrap_or(0).max(NOTICEABLE_LAG_NS);
         let lag = &trial.totals.dispatch_lag;

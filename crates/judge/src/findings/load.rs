@@ -1,7 +1,7 @@
 //! Findings about the load and the course of the trial.
 
 use record::Role;
-use record::summary::{Model, Severity, Trial};
+use record::summary::{Model, Severity, TrialSummary};
 
 use super::{Case, Check, Facts, INTERRUPTED, Noticed, ROLE, Row};
 use crate::lanes::lanes;
@@ -200,7 +200,7 @@ pub const SHORT: Row = Row {
 };
 
 /// Share of operations of an open load that waited for a connection, if it is worth a word.
-pub(crate) fn waited_share(trial: &Trial, facts: &Facts) -> Option<f64> {
+pub(crate) fn waited_share(trial: &TrialSummary, facts: &Facts) -> Option<f64> {
     const NOTED: f64 = 0.001;
     let share = facts.pool.waited as f64 / trial.accounting.started.max(1) as f64;
     (trial.load.model == Model::Open && share > NOTED).then_some(share)

@@ -1,7 +1,7 @@
 //! Findings that need several trials, or the machine of the run.
 
 use plan::comparison::Comparison;
-use record::summary::{Arm, Machine, Severity, Trial};
+use record::summary::{Arm, Machine, Severity, TrialSummary};
 use stats::comparison::power::fewest_blocks;
 
 use super::{Check, Noticed, Row};
@@ -58,12 +58,12 @@ pub const FEW_TRIALS: Row = Row {
     check: Check::Run(few_trials),
 };
 
-fn counted(arms: &[Arm]) -> impl Iterator<Item = &Trial> {
+fn counted(arms: &[Arm]) -> impl Iterator<Item = &TrialSummary> {
     arms.iter().flat_map(Arm::counted)
 }
 
 fn memory(&Whole { arms, machine, .. }: &Whole<'_>) -> Option<Noticed> {
-    let held = |trial: &Trial| -> u64 {
+    let held = |trial: &TrialSummary| -> u64 {
         let processes = trial.systems.iter().flat_map(|system| &system.processes);
         processes.map(|process| process.rss_peak_bytes).sum()
     };

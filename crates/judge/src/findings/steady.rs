@@ -1,6 +1,6 @@
 //! Findings about the course of a trial: what stands against a steady state.
 
-use record::summary::{Model, Severity, Trial};
+use record::summary::{Model, Severity, TrialSummary};
 use stats::steady::{Alarm, Measure};
 
 use super::alike::CHANGE;
@@ -76,7 +76,7 @@ pub const UNEVEN: Row = Row {
 };
 
 /// A departure from a steady state, as a sentence without an end.
-pub(crate) fn departure(alarm: &Alarm, trial: &Trial, facts: &Facts) -> String {
+pub(crate) fn departure(alarm: &Alarm, trial: &TrialSummary, facts: &Facts) -> String {
     let at = |place: usize| duration(place as u64 * point_ns(facts));
     match *alarm {
         Alarm::GrowingBacklog { at_end, growth, .. } => format!(
@@ -146,7 +146,7 @@ const CROWDED: f64 = 0.01;
 
 /// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
 /// not the target.
-fn crowd(trial: &Trial) -> String {
+fn crowd(trial: &TrialSummary) -> String {
     let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
     let share = match (waited > CROWDED, taken > CROWDED) {
         (false, false) => return String::new(),
@@ -211,7 +211,7 @@ fn point_ns(facts: &Facts) -> u64 {
     }
 }
 
-fn time(measure: Measure, trial: &Trial) -> String {
+fn time(measure: Measure, trial: &TrialSummary) -> String {
     // Without a schedule there is no response time at a rate.
     let time = if trial.load.model == Model::Open { "response time" } else { "service time" };
     match measure {

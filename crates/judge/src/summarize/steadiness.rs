@@ -71,7 +71,7 @@ struct Point {
 
 impl Points {
     /// For a trial with these totals.
-    pub fn new(trial: &record::Trial, total: &OperationTotals) -> Self {
+    pub fn new(trial: &record::TrialFacts, total: &OperationTotals) -> Self {
         let windows = trial.phases.measure_ns / trial.window_ns.max(1);
         let group = group(trial, windows, total.succeeded);
         let count = group.as_ref().map_or(0, |group| windows / group) as usize;
@@ -146,7 +146,7 @@ impl Points {
     }
 }
 
-fn group(trial: &record::Trial, windows: u64, succeeded: u64) -> Result<u64, Steady> {
+fn group(trial: &record::TrialFacts, windows: u64, succeeded: u64) -> Result<u64, Steady> {
     let level = |arrivals: &String| LEVEL_ARRIVALS.contains(&arrivals.as_str());
     if let Some(arrivals) = trial.load.arrivals.as_ref().filter(|arrivals| !level(arrivals)) {
         return Err(Steady::untested(&format!("the planned rate changes ({arrivals})")));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::summary::{
     Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates,
-    Trial, Validity,
+    TrialSummary, Validity,
 };
 use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
 use stats::Histogram;
@@ -36,7 +36,7 @@ pub fn summarise(
     input: &Input<'_>,
     evidence: &mut [Evidence],
     over_time: &mut OverTime,
-) -> Result<(Trial, WindowSums, Steady), RecordError> {
+) -> Result<(TrialSummary, WindowSums, Steady), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
@@ -99,12 +99,12 @@ fn dispersions(series: &Series) -> Dispersions {
     std::array::from_fn(|place| series.dispersion(place))
 }
 
-fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> Trial {
+fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> TrialSummary {
     let facts = input.trial;
     let parts = facts.totals.operations.iter().zip(followed);
     let operations = parts.map(|(totals, series)| operation(input, totals, series)).collect();
     let all = &followed[followed.len() - 1];
-    Trial {
+    TrialSummary {
         index: facts.index,
         block: facts.block,
         order: facts.order,
@@ -141,7 +141,7 @@ fn accounting(total: &OperationTotals) -> Accounting {
 }
 
 /// Rates of the measure phase. What ended in the drain was not completed in it, well or badly.
-fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
+fn rates(facts: &record::TrialFacts, total: &OperationTotals) -> Rates {
     let seconds = facts.phases.measure_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     Rates {
@@ -225,7 +225,7 @@ fn observer(facts: &Observer) -> Observer {
     observer
 }
 
-fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
+fn generator(facts: &record::TrialFacts, total: &OperationTotals, response: &Series) -> Generator {
     let seen = &facts.generator;
     let watched = seen.watched_ns.max(1) as f64;
     // The kernel charges a thread at ticks, which matters if the phase is very short: more than

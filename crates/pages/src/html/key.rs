@@ -1,6 +1,6 @@
 //! The few figures that a reader wants first.
 
-use record::summary::{Grade, Model, Summary, Trial};
+use record::summary::{Grade, Model, Summary, TrialSummary};
 use serde::Serialize;
 
 use crate::tables::times;
@@ -29,7 +29,7 @@ pub fn figures(summary: &Summary) -> Vec<Figure> {
     }
 }
 
-fn throughput(trial: &Trial) -> Figure {
+fn throughput(trial: &TrialSummary) -> Figure {
     let open = trial.load.model == Model::Open;
     let detail = if open {
         format!("of {} offered", number::rate(trial.rates.offered))
@@ -39,7 +39,7 @@ fn throughput(trial: &Trial) -> Figure {
     Figure { label: "Goodput".to_owned(), value: number::rate(trial.rates.goodput), detail }
 }
 
-fn time(trial: &Trial, q: f64) -> Figure {
+fn time(trial: &TrialSummary, q: f64) -> Figure {
     let open = trial.load.model == Model::Open;
     let (what, times) = if open {
         ("Response time", &trial.total.response_time)
@@ -62,7 +62,7 @@ fn time(trial: &Trial, q: f64) -> Figure {
     Figure { label: format!("{what} {}", number::percentile(q)), value, detail }
 }
 
-fn unsuccessful(trial: &Trial) -> Figure {
+fn unsuccessful(trial: &TrialSummary) -> Figure {
     let accounting = &trial.accounting;
     let lost = accounting.planned - accounting.succeeded.min(accounting.planned);
     let share = lost as f64 / accounting.planned.max(1) as f64;
@@ -73,7 +73,7 @@ fn unsuccessful(trial: &Trial) -> Figure {
     }
 }
 
-fn lag(trial: &Trial) -> Figure {
+fn lag(trial: &TrialSummary) -> Figure {
     let entry = trial.generator.dispatch_lag.quantiles.iter().find(|entry| entry.q == 0.99);
     Figure {
         label: "Dispatch lag p99".to_owned(),
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(figure.detail, wanted);
     }
 
-    fn entry_of(trial: &Trial) -> Option<u64> {
+    fn entry_of(trial: &TrialSummary) -> Option<u64> {
         let entries = &trial.total.response_time.quantiles;
         entries.iter().find(|entry| entry.q == 0.99).and_then(|entry| entry.observed_ns)
     }

@@ -15,7 +15,7 @@ use pages::Format;
 use pages::terminal;
 use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
-use record::folder::{Asked, Folder, Origin, RunReader, names};
+use record::folder::{Folder, RunOrigin, RunReader, RunRequest, names};
 use record::summary::{Placement, Run, Severity, Summary};
 use serde::Serialize;
 
@@ -135,11 +135,15 @@ pub fn carry_out(
 }
 
 /// What is needed to go on with the run one day.
-fn origin(asked: &Asked, run: &Run, options: TrialOptions) -> Result<serde_json::Value, Problem> {
+fn origin(
+    asked: &RunRequest,
+    run: &Run,
+    options: TrialOptions,
+) -> Result<serde_json::Value, Problem> {
     let folder = std::env::current_dir().map_err(|error| {
         Problem::environment(format!("cannot tell in which folder this is: {error}"))
     })?;
-    json(&Origin {
+    json(&RunOrigin {
         version: run.version.clone(),
         started_at: run.started_at.clone(),
         plan_hash: run.plan_hash.clone(),
