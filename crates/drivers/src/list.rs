@@ -13,7 +13,7 @@ macro_rules! drivers {
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
             use plan::document::Table;
-            use plan::operation::{CONNECTING, Manner, PARTS_LIMIT, Part};
+            use plan::operation::{CONNECTING, ProtocolTraits, PARTS_LIMIT, Part};
             use record::{FailureKind, Outcome, SPANS_LIMIT};
 
             use super::*;
@@ -32,14 +32,14 @@ macro_rules! drivers {
             }
 
             /// How this protocol is spoken.
-            pub fn manner(protocol: &str) -> Manner<'_> {
+            pub fn manner(protocol: &str) -> ProtocolTraits<'_> {
                 match protocol {
                     $($name => {
                         let driver = <$driver>::default();
                         let (alpn, multiplexes) = (driver.alpn(), driver.multiplexes());
-                        Manner { scheme: [$($scheme),+][0], alpn, multiplexes }
+                        ProtocolTraits { scheme: [$($scheme),+][0], alpn, multiplexes }
                     })+
-                    unknown => Manner::plain(unknown),
+                    unknown => ProtocolTraits::plain(unknown),
                 }
             }
 

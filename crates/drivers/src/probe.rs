@@ -18,12 +18,12 @@ pub struct Probe {
     /// What exactly failed.
     pub detail: Option<String>,
     /// Each expectation, met or not; empty without a complete answer.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CheckedExpectation>,
 }
 
 /// One expectation held against an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct CheckedExpectation {
     /// What was expected.
     pub text: String,
     /// Whether it is so.

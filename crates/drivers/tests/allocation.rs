@@ -100,7 +100,7 @@ async fn allocations(operation: &Operation, warm_up: u64, operations: u64) -> u6
             if sequence == warm_up {
                 before = ALLOCATIONS.load(Ordering::Relaxed);
             }
-            exchange.clear(operation.judge.items.len());
+            exchange.clear(operation.check.items.len());
             operation.encode(&mut conversation, &call(sequence));
             let outcome = operation.perform(&mut conversation, &mut exchange).await;
             assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
@@ -300,7 +300,7 @@ fn a_warm_operation_allocates_nothing() {
         assert_eq!(allocations(&literal, 30, 300).await, 0, "literal request");
         assert_eq!(allocations(&timed, 30, 300).await, 0, "request whose answer tells its times");
         assert_eq!(
-            timed.judge.told.note().as_deref(),
+            timed.check.reported_times.note().as_deref(),
             Some("110 metrics of `Server-Timing`, warm-up included, could not be understood")
         );
         assert_eq!(allocations(&templates, 30, 300).await, 0, "request with templates");

@@ -72,7 +72,7 @@ pub fn designed() -> RunRecord {
         for block in 1..=BLOCKS {
             index += 1;
             let trial = made.summary.arms[0].trials[0].clone();
-            arm.trials.push(Trial { index, block, order: 1, ..trial });
+            arm.trials.push(TrialSummary { index, block, order: 1, ..trial });
             trials.push(TrialRecord { index, ..made.trials[0].clone() });
         }
         arms.push(arm);
@@ -132,7 +132,7 @@ pub fn capacity() -> Capacity {
 fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
     const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
     let middle = 1.0 + difference;
-    let points = (1..).zip(NOISE).map(|(block, noise)| Point {
+    let points = (1..).zip(NOISE).map(|(block, noise)| BlockPoint {
         block,
         ratio: Some(middle * noise),
         baseline: 100.0,
@@ -250,7 +250,7 @@ fn criterion(text: &str, operation: &str, observed: f64, interval: (f64, f64)) -
     }
 }
 
-fn trial(drawn: &[Drawn]) -> Trial {
+fn trial(drawn: &[Drawn]) -> TrialSummary {
     let total = operation("all", drawn, |_| true);
     let (planned, seconds) = (total.planned, SECONDS as f64);
     let accounting = Accounting {
@@ -262,7 +262,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
         abandoned: 0,
     };
     let rate = planned as f64 / seconds;
-    Trial {
+    TrialSummary {
         index: 1,
         block: 1,
         order: 1,

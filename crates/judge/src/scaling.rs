@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{
-    Arm, Model, Scalability, ScalabilityPeak, Scaling, ScalingPoint, Trial, Validity,
+    Arm, Model, Scalability, ScalabilityPeak, Scaling, ScalingPoint, TrialSummary, Validity,
 };
 use serde_json::Value;
-use stats::capacity::scalability::{Fit, Point};
+use stats::capacity::scalability::{Fit, LoadPoint};
 
 use crate::concurrency;
 
@@ -20,7 +20,7 @@ const BUSY: f64 = 0.9;
 /// One for each factor that sets the size of a closed load, and each combination of the others; with two sizes or
 /// more. Levels with a trial that was `crowded` (by its number) have no part in the law.
 pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
-    let mut found: Vec<(Scaling, Vec<Point>)> = Vec::new();
+    let mut found: Vec<(Scaling, Vec<LoadPoint>)> = Vec::new();
     let mut factors: Vec<&String> = arms.iter().flat_map(|arm| arm.factors.keys()).collect();
     factors.sort_unstable();
     factors.dedup();
@@ -67,7 +67,7 @@ fn are_alike(one: &str, other: &str) -> bool {
 }
 
 /// The Universal Scalability Law through these points; none where they are too few.
-pub fn law(points: &[Point], seed: u64) -> Option<Scalability> {
+pub fn law(points: &[LoadPoint], seed: u64) -> Option<Scalability> {
     let fit = Fit::of(points, seed)?;
     Some(Scalability {
         sigma: fit.model.sigma,
@@ -85,8 +85,11 @@ pub fn law(points: &[Point], seed: u64) -> Option<Scalability> {
 }
 
 /// What an arm with a closed load got done, as a whole and in each trial that may be used.
-fn point(arm: &Arm, crowded: &BTreeSet<u32>) -> Option<(&'static str, ScalingPoint, Vec<Point>)> {
-    let trials: Vec<&Trial> =
+fn point(
+    arm: &Arm,
+    crowded: &BTreeSet<u32>,
+) -> Option<(&'static str, ScalingPoint, Vec<LoadPoint>)> {
+    let trials: Vec<&TrialSummary> =
         arm.counted().filter(|trial| trial.validity != Validity::Invalid).collect();
     let load = &trials.first()?.load;
     let (actors, concurrency) = match load.model {
@@ -113,7 +116,7 @@ fn point(arm: &Arm, crowded: &BTreeSet<u32>) -> Option<(&'static str, ScalingPoi
         crowded: trials.iter().any(|trial| crowded.contains(&trial.index)),
     };
     let each = goodputs().filter(|_| !point.crowded);
-    let each = each.map(|throughput| Point { concurrency: f64::from(concurrency), throughput });
+    let each = each.map(|throughput| LoadPoint { concurrency: f64::from(concurrency), throughput });
     (goodput > 0.0).then(|| (actors, point, each.collect()))
 }
 

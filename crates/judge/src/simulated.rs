@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use plan::experiment::{Inputs, Known, Options, World};
+use plan::experiment::{ExperimentContext, Inputs, KnownNames, Options};
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{InFlight, Load, Model, Phases, Run, Summary};
 use record::{
-    FailureKind, GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Trial,
+    FailureKind, GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, TrialFacts,
     Window, WindowAssembler,
 };
 
@@ -45,7 +45,7 @@ pub struct Simulated {
     /// The plan.
     pub plan: Plan,
     /// The trial; tests change its facts.
-    pub trial: Trial,
+    pub trial: TrialFacts,
     pub(crate) windows: Vec<Window>,
 }
 
@@ -82,7 +82,7 @@ pub fn designed_with(
     options: &Options,
     (rate, count): (u64, u64),
     one: impl Fn(&TrialPlan, u64) -> Op,
-    change: impl Fn(&TrialPlan, &mut Trial),
+    change: impl Fn(&TrialPlan, &mut TrialFacts),
 ) -> Summary {
     let plan = plan(file, options);
     let mut summariser = Summariser::new(&plan);
@@ -97,7 +97,7 @@ pub fn designed_with(
 
 fn plan(file: &str, options: &Options) -> Plan {
     let options = Options { fresh_seed: 1, ..options.clone() };
-    let world = World { inputs: &Nowhere, known: &Http };
+    let world = ExperimentContext { inputs: &Nowhere, known: &Http };
     plan::experiment::load("t.toml", file, world, &options)
         .map_err(|refused| refused.problems)
         .expect("a file that holds")
@@ -109,10 +109,10 @@ fn execute(
     planned: &TrialPlan,
     (rate, count): (u64, u64),
     one: impl Fn(u64) -> Op,
-) -> (Trial, Vec<Window>) {
+) -> (TrialFacts, Vec<Window>) {
     let (gap, length) = (SECOND / rate, count * SECOND / rate);
     let window = if length < 30 * SECOND { SECOND / 10 } else { SECOND };
-    let phases = record::Phases { measure_from: START, measure_to: START + length, window };
+    let phases = record::PhaseBounds { measure_from: START, measure_to: START + length, window };
     let layout = Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
@@ -135,7 +135,7 @@ fn execute(
     windows.extend(assembler.finish());
     let mean = busy as f64 / length as f64;
     let in_flight = InFlight { mean, max: count };
-    let trial = Trial { area_ns: area, ..facts((plan, planned), recorder, phases, in_flight) };
+    let trial = TrialFacts { area_ns: area, ..facts((plan, planned), recorder, phases, in_flight) };
     (trial, windows)
 }
 
@@ -164,12 +164,12 @@ fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: Op) {
 fn facts(
     (plan, planned): (&Plan, &TrialPlan),
     recorder: Recorder,
-    phases: record::Phases,
+    phases: record::PhaseBounds,
     in_flight: InFlight,
-) -> Trial {
+) -> TrialFacts {
     let arm = &plan.arms[planned.arm];
     let length = phases.measure_to - phases.measure_from;
-    Trial {
+    TrialFacts {
         index: planned.index,
         block: planned.block,
         order: planned.order,
@@ -239,13 +239,13 @@ impl Simulated {
 pub fn summary_of(trials: &[&Simulated]) -> Summary {
     let mut summariser = Summariser::new(&trials[0].plan);
     for (index, simulated) in (1..).zip(trials) {
-        let trial = Trial { index, block: index, ..simulated.trial.clone() };
+        let trial = TrialFacts { index, block: index, ..simulated.trial.clone() };
         add(&mut summariser, &trial, &simulated.windows);
     }
     summariser.finish(provenance())
 }
 
-fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
+fn add(summariser: &mut Summariser<'_>, trial: &TrialFacts, windows: &[Window]) {
     let show = |show: &mut dyn FnMut(&Window)| {
         windows.iter().for_each(show);
         Ok(())
@@ -272,7 +272,7 @@ impl Inputs for Nowhere {
 
 struct Http;
 
-impl Known for Http {
+impl KnownNames for Http {
     fn protocols(&self) -> &[&str] {
         &["http"]
     }

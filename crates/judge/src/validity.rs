@@ -1,7 +1,7 @@
 //! Whether a trial may be used: effects decide, resources do not.
 
 use plan::load::SteadyState;
-use record::summary::{Model, Observer, Trial, Validity};
+use record::summary::{Model, Observer, TrialSummary, Validity};
 
 use crate::case::{Facts, SteadyStateTest, departure, gave_up};
 use plan::number::{count, duration, percent};
@@ -19,7 +19,11 @@ const CROWDED_FROM: f64 = 0.05;
 const LAG_NOTED_NS: u64 = 250_000;
 
 /// The validity of a trial and the sentences behind it. The gravest one wins; every note is kept.
-pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validity, Vec<String>) {
+pub fn judge(
+    trial: &TrialSummary,
+    facts: &Facts,
+    steady_state: SteadyState,
+) -> (Validity, Vec<String>) {
     let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
     let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
     let overload = overload(trial, facts);
@@ -49,7 +53,7 @@ pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validi
 }
 
 /// Why the generator was too late for the trial to be used, if it was.
-pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
+pub fn lateness(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let generator = &trial.generator;
     let share = generator.tail_share.dispatch_lag;
     let p99 = lag_p99(trial);
@@ -73,7 +77,7 @@ pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
 
 /// Whether the trial lacks nothing but a generator in time. What failed or was never begun remains on the table, and so
 /// does what an observer missed: lateness is no excuse for a wrong answer.
-pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
+pub fn is_late_alone(trial: &TrialSummary, facts: &Facts) -> bool {
     let held = |observer: &Observer| observer.expect.as_ref().is_none_or(|expect| expect.holds);
     lateness(trial, facts).is_some()
         && facts.died.is_none()
@@ -85,7 +89,7 @@ pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
 
 /// By what a closed loop was held up beside its target, if it was: nothing is late there, so that the waiting itself is
 /// all that shows. Users who think have time to wait in.
-pub fn crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+pub fn crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let thinks = facts.think_mean_ns.is_some_and(|think| think > 0);
     if trial.load.model == Model::Open || thinks {
         return None;
@@ -108,7 +112,7 @@ pub fn crowding(trial: &Trial, facts: &Facts) -> Option<String> {
 /// By what the system under test was held up, if it was: other programs used its machine, or the hypervisor did, and it
 /// waited. Times are then longer than its own, and rates lower. Threads that wait for each other's processor are the
 /// system's own affair.
-pub fn system_crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+pub fn system_crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let others = trial.generator.others_cores.unwrap_or(0.0);
     let waited = waited_ratio(trial)?;
     let stolen = trial.generator.steal_ratio;
@@ -130,7 +134,7 @@ pub fn system_crowding(trial: &Trial, facts: &Facts) -> Option<String> {
 
 /// Of the time in which processes of the trial had work, the share in which they waited for a processor; none where
 /// there are no such processes.
-pub fn waited_ratio(trial: &Trial) -> Option<f64> {
+pub fn waited_ratio(trial: &TrialSummary) -> Option<f64> {
     let processes = || trial.systems.iter().flat_map(|system| &system.processes);
     let waited: u64 = processes().map(|process| process.run_queue_ns).sum();
     let ran: u64 = processes().map(|process| process.cpu_ns).sum();
@@ -138,13 +142,13 @@ pub fn waited_ratio(trial: &Trial) -> Option<f64> {
 }
 
 /// An overflown p99 is as late as can be.
-fn lag_p99(trial: &Trial) -> u64 {
+fn lag_p99(trial: &TrialSummary) -> u64 {
     let lag = &trial.generator.dispatch_lag;
     let entry = lag.quantiles.iter().find(|entry| entry.q == 0.99);
     entry.map_or(0, |entry| entry.observed_ns.unwrap_or(u64::MAX))
 }
 
-fn overload(trial: &Trial, facts: &Facts) -> Option<String> {
+fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let accounting = &trial.accounting;
     let missed = accounting.missed > 0 && !facts.interrupted && facts.died.is_none();
     missed.then(|| {
@@ -158,7 +162,7 @@ fn overload(trial: &Trial, facts: &Facts) -> Option<String> {
 }
 
 /// What stands against a steady state.
-fn departures(trial: &Trial, facts: &Facts) -> Vec<String> {
+fn departures(trial: &TrialSummary, facts: &Facts) -> Vec<String> {
     let alarms = facts.steady.alarms().iter();
     alarms
         .map(|alarm| {
@@ -167,7 +171,7 @@ fn departures(trial: &Trial, facts: &Facts) -> Vec<String> {
         .collect()
 }
 
-fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
+fn notes(trial: &TrialSummary, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.interrupted {
         notes.push(format!(

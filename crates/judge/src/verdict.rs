@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use record::summary::{
-    Arm, CapacityEnding, Change, CountsFor, Criterion, Finding, Judgement, Summary, Trial,
+    Arm, CapacityEnding, Change, CountsFor, Criterion, Finding, Judgement, Summary, TrialSummary,
     Validity, Verdict,
 };
 use serde_json::Value;
@@ -231,10 +231,10 @@ fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
 fn because(summary: &Summary, validity: Validity) -> Vec<String> {
     /// More are told by the worst of them.
     const ALONE: usize = 3;
-    let mut concerned: Vec<&Trial> =
+    let mut concerned: Vec<&TrialSummary> =
         summary.counted().filter(|trial| trial.validity == validity).collect();
     concerned.sort_unstable_by_key(|trial| trial.index);
-    let mut kinds: Vec<(&str, Vec<&Trial>)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<&TrialSummary>)> = Vec::new();
     for trial in concerned {
         let kind = why(trial).split(": ").next().unwrap_or_default();
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
@@ -242,8 +242,8 @@ fn because(summary: &Summary, validity: Validity) -> Vec<String> {
             None => kinds.push((kind, vec![trial])),
         }
     }
-    let alone = |trial: &Trial| format!("trial {}: {}", trial.index, why(trial));
-    let told = |(_, trials): (&str, Vec<&Trial>)| {
+    let alone = |trial: &TrialSummary| format!("trial {}: {}", trial.index, why(trial));
+    let told = |(_, trials): (&str, Vec<&TrialSummary>)| {
         if trials.len() <= ALONE {
             return trials.into_iter().map(alone).collect();
         }
@@ -256,13 +256,13 @@ fn because(summary: &Summary, validity: Validity) -> Vec<String> {
     kinds.into_iter().flat_map(told).collect()
 }
 
-fn why(trial: &Trial) -> &str {
+fn why(trial: &TrialSummary) -> &str {
     trial.reasons.first().map_or("see its findings", String::as_str)
 }
 
 /// What orders trials of one kind of reason: how late the generator was, what was never begun, or how much there is to
 /// be said.
-fn gravity(trial: &Trial) -> f64 {
+fn gravity(trial: &TrialSummary) -> f64 {
     match trial.validity {
         Validity::Invalid => trial.generator.tail_share.dispatch_lag,
         Validity::Overload => {
@@ -273,7 +273,7 @@ fn gravity(trial: &Trial) -> f64 {
 }
 
 /// What was expected of observers and does not hold, or could not be judged.
-fn expectations(trial: &Trial, unjudged: bool) -> impl Iterator<Item = String> + '_ {
+fn expectations(trial: &TrialSummary, unjudged: bool) -> impl Iterator<Item = String> + '_ {
     let expected = trial.observers.iter().filter_map(|one| Some((&one.name, one.expect.as_ref()?)));
     let concerned =
         expected.filter(move |(_, expect)| !expect.holds && expect.unjudged.is_some() == unjudged);

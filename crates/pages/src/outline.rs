@@ -3,7 +3,7 @@
 //! The answer comes first; what is looked up comes after it, and is folded where a form can fold. Not here: the
 //! verdict at the top of a page, and charts, which belong to a form.
 
-use record::summary::{Arm, Summary, Trial};
+use record::summary::{Arm, Summary, TrialSummary};
 
 use super::tables::{Table, accounting, capacity, comparison, dose, observed};
 use super::tables::{outcome, parts, phases, run, scaling, times, trial, work};
@@ -41,7 +41,7 @@ const LISTED: usize = 12;
 
 /// The sections that have something to say.
 pub fn sections(summary: &Summary) -> Vec<Section> {
-    let trials: Vec<(&Arm, &Trial)> =
+    let trials: Vec<(&Arm, &TrialSummary)> =
         summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one))).collect();
     let listed = if trials.len() > LISTED { Rank::Detail } else { Rank::Answer };
     let mut sections = vec![
@@ -82,7 +82,7 @@ fn section(id: &'static str, rank: Rank, tables: impl IntoIterator<Item = Table>
 }
 
 /// Response times of a trial in one table, under its load.
-fn in_short(named: bool, arm: &Arm, one: &Trial) -> Section {
+fn in_short(named: bool, arm: &Arm, one: &TrialSummary) -> Section {
     let title = if named { name(arm, one) } else { String::new() };
     let lead = trial::load_in_short(one);
     let trial = Some(one.index);
@@ -106,11 +106,11 @@ fn by_arm(summary: &Summary) -> impl Iterator<Item = Table> {
 }
 
 /// Everything about a trial.
-fn in_full(arm: &Arm, one: &Trial) -> Section {
+fn in_full(arm: &Arm, one: &TrialSummary) -> Section {
     let (title, lead, trial) = (name(arm, one), trial::load(one), Some(one.index));
     Section { title, lead, trial, ..section("trial", Rank::Detail, trial::all(one)) }
 }
 
-fn name(arm: &Arm, one: &Trial) -> String {
+fn name(arm: &Arm, one: &TrialSummary) -> String {
     format!("Trial {}, arm {}", one.index, arm.name)
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use record::RawSample;
 use record::folder::{Folder, RunReader, Samples};
-use record::summary::Trial;
+use record::summary::TrialSummary;
 
 /// Passes a file of the folder through.
 ///
@@ -22,7 +22,7 @@ pub(crate) fn copied(folder: &dyn Folder, path: &str, out: &mut dyn Write) -> io
 }
 
 /// The raw samples of a trial.
-pub(crate) fn samples(folder: &dyn Folder, trial: &Trial) -> io::Result<Samples> {
+pub(crate) fn samples(folder: &dyn Folder, trial: &TrialSummary) -> io::Result<Samples> {
     let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
     let samples = RunReader::new(folder).samples(trial.index, &operations);
     samples.map_err(io::Error::other)?.ok_or_else(|| {

@@ -299,7 +299,7 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
     let trial = summary.arms[0].trials[0].clone();
     summary.arms[0].name = "path=front,connections=10".into();
     let validity = Validity::Noted;
-    let again = |index| record::summary::Trial { index, validity, ..trial.clone() };
+    let again = |index| record::summary::TrialSummary { index, validity, ..trial.clone() };
     summary.arms[0].trials = (1..=20).map(again).collect();
     let page = terminal::full(&summary, terminal::Colour::Off);
     let widest = page.lines().max_by_key(|line| line.chars().count()).unwrap();

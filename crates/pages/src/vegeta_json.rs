@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use record::folder::Folder;
-use record::summary::{Distribution, Trial};
+use record::summary::{Distribution, TrialSummary};
 use serde_json::{Value, json};
 
 use super::wall_clock;
@@ -23,7 +23,7 @@ pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-fn report(trial: &Trial, start: i128) -> Value {
+fn report(trial: &TrialSummary, start: i128) -> Value {
     let (total, accounting) = (&trial.total, &trial.accounting);
     let started = accounting.started.max(1) as f64;
     let (measured, drained) = (trial.phases.measure_ns, trial.phases.drain_ns);

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::load::{ArrivalProcess, Load, Model, Stop};
-use crate::plan::Arm;
 
 /// When it is looked, in seconds from the start of the measure phase.
 const LOOKS_S: [u64; 6] = [30, 60, 120, 240, 480, 900];
@@ -28,20 +27,23 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// Plans every arm for its longest look. `flag`: where this was asked for.
+    /// Plans every arm, given by name and load, for its longest look. `flag`: the place of `--adaptive`.
     ///
     /// Errors: each arm whose load cannot be extended
-    pub(crate) fn extend(arms: &mut [Arm], flag: Span) -> Result<Self, Vec<Diagnostic>> {
-        let mut looks = Vec::with_capacity(arms.len());
+    pub(crate) fn extend<'a>(
+        arms: impl Iterator<Item = (&'a str, &'a mut Load)>,
+        flag: Span,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let mut looks = Vec::new();
         let mut problems = Vec::new();
-        for arm in arms {
-            match extended(&arm.load) {
+        for (name, load) in arms {
+            match extended(load) {
                 Ok(planned) => {
                     let after = planned.last().copied().unwrap_or_default();
-                    arm.load.stop = Stop::Duration { after };
+                    load.stop = Stop::Duration { after };
                     looks.push(planned);
                 }
-                Err(why) => problems.push(refused(&arm.name, why, flag)),
+                Err(why) => problems.push(refused(name, why, flag)),
             }
         }
         if problems.is_empty() { Ok(Self { looks }) } else { Err(problems) }
@@ -89,7 +91,10 @@ mod tests {
 
     fn looks(load: &str) -> Result<Vec<u64>, String> {
         let mut arms = tests::plan(&file(load)).arms;
-        match Adaptive::extend(&mut arms, Span::default()) {
+        match Adaptive::extend(
+            arms.iter_mut().map(|arm| (arm.name.as_str(), &mut arm.load)),
+            Span::default(),
+        ) {
             Ok(adaptive) => {
                 let looks: Vec<u64> = adaptive.looks[0].iter().map(Duration::as_secs).collect();
                 let after = Duration::from_secs(looks[looks.len() - 1]);

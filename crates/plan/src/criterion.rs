@@ -68,7 +68,7 @@ pub enum Metric {
     /// Operations per second of the measure phase.
     Rate(Rate),
     /// One number divided by another.
-    Ratio(Term, Term),
+    Ratio(RatioSide, RatioSide),
 }
 
 /// A time of an operation.
@@ -122,19 +122,19 @@ pub enum Rate {
 
 /// A side of a ratio.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Term {
+pub struct RatioSide {
     /// Name of the operation it speaks of; `None` for all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// What is counted.
     #[serde(flatten)]
-    pub part: Part,
+    pub part: CountedPart,
 }
 
 /// What a side of a ratio counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum CountedPart {
     /// A number of operations.
     Count(Count),
     /// The sum of an item over all succeeded operations.
@@ -257,7 +257,7 @@ impl Criterion {
         };
         match &self.metric {
             Metric::Count(count) => wants(*count),
-            Metric::Ratio(Term { part: Part::Count(count), .. }, _) => wants(*count),
+            Metric::Ratio(RatioSide { part: CountedPart::Count(count), .. }, _) => wants(*count),
             _ => false,
         }
     }
@@ -273,9 +273,9 @@ impl Criterion {
 
     /// What of it is not kept window by window, if anything is not.
     fn not_kept_by_window(&self) -> Option<&'static str> {
-        let missing = |part: &Part| match part {
-            Part::Count(count) => count_not_kept(*count),
-            Part::Item(_) => Some("items"),
+        let missing = |part: &CountedPart| match part {
+            CountedPart::Count(count) => count_not_kept(*count),
+            CountedPart::Item(_) => Some("items"),
         };
         match &self.metric {
             Metric::Quantile(_) | Metric::Max => match self.time {

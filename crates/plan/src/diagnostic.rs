@@ -138,17 +138,18 @@ impl Sources {
     ///
     /// Deterministic plain text when `colour` is [`Colour::Off`].
     pub fn render(&self, problems: &[Diagnostic], colour: Colour) -> String {
-        self.render_as(("error", Level::ERROR), problems, colour)
+        self.render_as("error", Level::ERROR, problems, colour)
     }
 
     /// The same for what is no error.
     pub fn warn(&self, warnings: &[Diagnostic], colour: Colour) -> String {
-        self.render_as(("warning", Level::WARNING), warnings, colour)
+        self.render_as("warning", Level::WARNING, warnings, colour)
     }
 
     fn render_as(
         &self,
-        (word, level): (&str, Level<'static>),
+        word: &str,
+        level: Level<'static>,
         problems: &[Diagnostic],
         colour: Colour,
     ) -> String {

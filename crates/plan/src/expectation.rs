@@ -10,25 +10,25 @@ pub(crate) const OPERATORS: [Operator; 3] = [Operator::Equal, Operator::AtMost, 
 
 /// One comparison; all of an expectation must hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison<'a> {
+pub struct Inequality<'a> {
     /// Terms that are added up; at least one.
-    pub left: Vec<Term<'a>>,
+    pub left: Vec<ExpectationTerm<'a>>,
     /// `==`, `<=` or `>=`.
     pub operator: Operator,
     /// As the left ones.
-    pub right: Vec<Term<'a>>,
+    pub right: Vec<ExpectationTerm<'a>>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> Inequality<'a> {
     /// Those of both sides, from left to right.
-    pub fn terms(&self) -> impl Iterator<Item = Term<'a>> {
+    pub fn terms(&self) -> impl Iterator<Item = ExpectationTerm<'a>> {
         self.left.iter().chain(&self.right).copied()
     }
 }
 
 /// A number, a count of the observer's own, or what operations have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Term<'a> {
+pub struct ExpectationTerm<'a> {
     /// As it was written, without the space around it.
     pub text: &'a str,
     /// Bytes before it in the expectation.
@@ -37,7 +37,7 @@ pub struct Term<'a> {
 
 /// What every observer tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Count {
+pub enum ObserverCount {
     /// What arrived.
     Received,
     /// What arrived again.
@@ -49,23 +49,23 @@ pub enum Count {
 }
 
 /// All of them, by their names.
-pub(crate) const COUNTS: [(&str, Count); 4] = [
-    ("received", Count::Received),
-    ("duplicates", Count::Duplicates),
-    ("unexpected", Count::Unexpected),
-    ("lost", Count::Lost),
+pub(crate) const COUNTS: [(&str, ObserverCount); 4] = [
+    ("received", ObserverCount::Received),
+    ("duplicates", ObserverCount::Duplicates),
+    ("unexpected", ObserverCount::Unexpected),
+    ("lost", ObserverCount::Lost),
 ];
 
 /// What can be asked of every operation, beside its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
+pub enum SentCount {
     /// Operations that were to be begun.
     Planned,
     /// Operations that succeeded.
     Succeeded,
 }
 
-impl Sent {
+impl SentCount {
     /// All, by their names.
     pub(crate) const ALL: [(&'static str, Self); 2] =
         [("planned", Self::Planned), ("succeeded", Self::Succeeded)];
@@ -76,14 +76,14 @@ impl Sent {
     }
 }
 
-impl<'a> Term<'a> {
+impl<'a> ExpectationTerm<'a> {
     /// The number that it is.
     pub fn number(self) -> Option<f64> {
         self.text.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
     /// The count of every observer that it names; other names are the observer's own or those of operations.
-    pub fn count(self) -> Option<Count> {
+    pub fn count(self) -> Option<ObserverCount> {
         COUNTS.iter().find(|(name, _)| *name == self.text).map(|(_, count)| *count)
     }
 
@@ -95,7 +95,7 @@ impl<'a> Term<'a> {
 
 /// Why nobody could judge an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum ExpectationError {
     /// A comparison without an operator.
     NoOperator,
     /// An operator that is none of those.
@@ -109,19 +109,19 @@ pub enum Fault {
 }
 
 /// A fault with the bytes of the expectation that it is about.
-pub type Misplaced = (Fault, Range<usize>);
+pub type LocatedError = (ExpectationError, Range<usize>);
 
 /// Reads an expectation.
 ///
 /// Errors: everything that no answer of an observer could make right, as far as the text alone tells
-pub fn parse(text: &str) -> Result<Vec<Comparison<'_>>, Vec<Misplaced>> {
+pub fn parse(text: &str) -> Result<Vec<Inequality<'_>>, Vec<LocatedError>> {
     let (comparisons, faults) = read(text);
     if faults.is_empty() { Ok(comparisons) } else { Err(faults) }
 }
 
 /// What can be read of it, and what cannot.
-pub(crate) fn read(text: &str) -> (Vec<Comparison<'_>>, Vec<Misplaced>) {
-    let mut reader = Reader { text, faults: Vec::new() };
+pub(crate) fn read(text: &str) -> (Vec<Inequality<'_>>, Vec<LocatedError>) {
+    let mut reader = ExpectationParser { text, faults: Vec::new() };
     let mut comparisons = Vec::new();
     let mut start = 0;
     for comparison in text.split(" and ") {
@@ -132,34 +132,34 @@ pub(crate) fn read(text: &str) -> (Vec<Comparison<'_>>, Vec<Misplaced>) {
     (comparisons, reader.faults)
 }
 
-struct Reader<'a> {
+struct ExpectationParser<'a> {
     text: &'a str,
-    faults: Vec<Misplaced>,
+    faults: Vec<LocatedError>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ExpectationParser<'a> {
     /// With an operator in any case, so that the terms beside a wrong one are read, too.
-    fn comparison(&mut self, at: Range<usize>) -> Comparison<'a> {
+    fn comparison(&mut self, at: Range<usize>) -> Inequality<'a> {
         let Some(sign) = self.operator(at.clone()) else {
-            self.fault(Fault::NoOperator, at.clone());
+            self.fault(ExpectationError::NoOperator, at.clone());
             let left = self.side(at);
-            return Comparison { left, operator: Operator::Equal, right: Vec::new() };
+            return Inequality { left, operator: Operator::Equal, right: Vec::new() };
         };
         let written = &self.text[sign.clone()];
         let operator = OPERATORS.into_iter().find(|known| known.symbol() == written);
         if operator.is_none() {
-            self.fault(Fault::Operator, sign.clone());
+            self.fault(ExpectationError::Operator, sign.clone());
         }
         let left = self.side(at.start..sign.start);
         let right = match self.operator(sign.end..at.end) {
             Some(second) => {
-                self.fault(Fault::SecondOperator, second.clone());
+                self.fault(ExpectationError::SecondOperator, second.clone());
                 let middle = self.side(sign.end..second.start);
                 middle.into_iter().chain(self.side(second.end..at.end)).collect()
             }
             None => self.side(sign.end..at.end),
         };
-        Comparison { left, operator: operator.unwrap_or(Operator::Equal), right }
+        Inequality { left, operator: operator.unwrap_or(Operator::Equal), right }
     }
 
     fn operator(&self, within: Range<usize>) -> Option<Range<usize>> {
@@ -167,16 +167,16 @@ impl<'a> Reader<'a> {
         Some(within.start + start..within.start + end)
     }
 
-    fn side(&mut self, at: Range<usize>) -> Vec<Term<'a>> {
+    fn side(&mut self, at: Range<usize>) -> Vec<ExpectationTerm<'a>> {
         let mut terms = Vec::new();
         let mut start = at.start;
         for raw in self.text[at.clone()].split('+') {
             let place = self.trimmed(start..start + raw.len());
-            let term = Term { text: &self.text[place.clone()], start: place.start };
+            let term = ExpectationTerm { text: &self.text[place.clone()], start: place.start };
             if term.text.is_empty() {
-                self.fault(Fault::NoTerm, at.clone());
+                self.fault(ExpectationError::NoTerm, at.clone());
             } else if term.text.contains(char::is_whitespace) {
-                self.fault(Fault::Words, place);
+                self.fault(ExpectationError::Words, place);
             } else {
                 terms.push(term);
             }
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         start..start + raw.trim().len()
     }
 
-    fn fault(&mut self, fault: Fault, at: Range<usize>) {
+    fn fault(&mut self, fault: ExpectationError, at: Range<usize>) {
         let at = self.trimmed(at);
         self.faults.push((fault, at));
     }
@@ -205,7 +205,7 @@ mod tests {
     fn an_expectation_is_comparisons_of_sums() {
         let text = "received ==  all.succeeded+3 and 0.95<=recall";
         let read = parse(text).unwrap();
-        let texts = |terms: &[Term<'_>]| -> Vec<String> {
+        let texts = |terms: &[ExpectationTerm<'_>]| -> Vec<String> {
             terms.iter().map(|term| text[term.start..][..term.text.len()].to_owned()).collect()
         };
         let seen: Vec<_> =
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn terms_are_told_apart() {
-        let term = |text| Term { text, start: 0 };
-        assert_eq!(term("received").count(), Some(Count::Received));
+        let term = |text| ExpectationTerm { text, start: 0 };
+        assert_eq!(term("received").count(), Some(ObserverCount::Received));
         assert_eq!(term("unreceived").count(), None);
         assert_eq!([term("1e-3").number(), term("inf").number()], [Some(0.001), None]);
         assert_eq!(term("a.b.planned").of_operation(), Some(("a.b", "planned")));
@@ -234,10 +234,13 @@ mod tests {
     #[test]
     fn what_nobody_could_judge_is_placed() {
         let faults = |text| parse(text).unwrap_err();
-        assert_eq!(faults("received =="), [(Fault::NoTerm, 11..11)]);
-        assert_eq!(faults("received + == 3"), [(Fault::NoTerm, 0..10)]);
-        assert_eq!(faults("0.9<=recall<=1"), [(Fault::SecondOperator, 11..13)]);
-        assert_eq!(faults("a == 1 and b"), [(Fault::NoOperator, 11..12)]);
-        assert_eq!(faults("a b > 1"), [(Fault::Operator, 4..5), (Fault::Words, 0..3)]);
+        assert_eq!(faults("received =="), [(ExpectationError::NoTerm, 11..11)]);
+        assert_eq!(faults("received + == 3"), [(ExpectationError::NoTerm, 0..10)]);
+        assert_eq!(faults("0.9<=recall<=1"), [(ExpectationError::SecondOperator, 11..13)]);
+        assert_eq!(faults("a == 1 and b"), [(ExpectationError::NoOperator, 11..12)]);
+        assert_eq!(
+            faults("a b > 1"),
+            [(ExpectationError::Operator, 4..5), (ExpectationError::Words, 0..3)]
+        );
     }
 }

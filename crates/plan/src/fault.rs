@@ -12,18 +12,18 @@ use crate::units::format_duration;
 pub struct Fault {
     /// Who is hit.
     #[serde(flatten)]
-    pub whom: Whom,
+    pub whom: FaultTarget,
     /// When, from the start of the measure phase.
     pub at: Duration,
     /// What is done.
-    pub action: Action,
+    pub action: FaultAction,
     /// After how long it is undone: started again where it was, or continued. `None`: not.
     pub undone_after: Option<Duration>,
 }
 
 /// A process that the trial starts, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Whom {
+pub struct FaultTarget {
     /// A service, an observer, or `system`.
     pub process: String,
     /// One of the processes of that, as its ready line names it; what started it starts it again, if anybody does.
@@ -32,7 +32,7 @@ pub struct Whom {
     pub part: Option<String>,
 }
 
-impl Whom {
+impl FaultTarget {
     /// The one that this text names, of those that are started: `system`, or `system.producer`.
     pub fn named(text: &str, started: &[String]) -> Option<Self> {
         if started.iter().any(|known| known == text) {
@@ -54,7 +54,7 @@ impl Whom {
     }
 }
 
-impl fmt::Display for Whom {
+impl fmt::Display for FaultTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.part {
             Some(part) => write!(f, "{}.{part}", self.process),
@@ -77,7 +77,7 @@ impl Fault {
 /// What is done to a process, its descendants included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum FaultAction {
     /// SIGKILL.
     Kill,
     /// SIGTERM; what is still there when it is to be started again is killed.
@@ -90,7 +90,7 @@ pub enum Action {
     Continue,
 }
 
-impl Action {
+impl FaultAction {
     /// What undoes it.
     pub fn undone_by(self) -> Self {
         match self {
@@ -100,7 +100,7 @@ impl Action {
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for FaultAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kill => "kill",
@@ -127,20 +127,20 @@ impl fmt::Display for Fault {
 
 /// One thing to be done at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct FaultStep {
     /// When, from the start of the measure phase.
     pub at: Duration,
     /// To whom.
-    pub whom: Whom,
+    pub whom: FaultTarget,
     /// What.
-    pub action: Action,
+    pub action: FaultAction,
 }
 
 /// Blows and what undoes them, in order of time.
-pub fn steps(faults: &[Fault]) -> Vec<Step> {
+pub fn steps(faults: &[Fault]) -> Vec<FaultStep> {
     let mut steps = Vec::new();
     for fault in faults {
-        let step = |at, action| Step { at, whom: fault.whom.clone(), action };
+        let step = |at, action| FaultStep { at, whom: fault.whom.clone(), action };
         steps.push(step(fault.at, fault.action));
         if let Some(after) = fault.undone_after {
             steps.push(step(fault.at + after, fault.action.undone_by()));
@@ -157,15 +157,15 @@ mod tests {
     #[test]
     fn what_is_undone_is_undone_in_order_of_time() {
         let fault = |process: &str, at, action, undone_after: Option<u64>| Fault {
-            whom: Whom { process: process.to_owned(), part: None },
+            whom: FaultTarget { process: process.to_owned(), part: None },
             at: Duration::from_secs(at),
             action,
             undone_after: undone_after.map(Duration::from_secs),
         };
         let faults = [
-            fault("nats", 5, Action::Kill, Some(10)),
-            fault("redis", 7, Action::Freeze, Some(1)),
-            fault("system", 9, Action::Stop, None),
+            fault("nats", 5, FaultAction::Kill, Some(10)),
+            fault("redis", 7, FaultAction::Freeze, Some(1)),
+            fault("system", 9, FaultAction::Stop, None),
         ];
         let told: Vec<_> = steps(&faults)
             .iter()
@@ -174,11 +174,11 @@ mod tests {
         assert_eq!(
             told,
             [
-                (5, "nats".to_owned(), Action::Kill),
-                (7, "redis".to_owned(), Action::Freeze),
-                (8, "redis".to_owned(), Action::Continue),
-                (9, "system".to_owned(), Action::Stop),
-                (15, "nats".to_owned(), Action::Start),
+                (5, "nats".to_owned(), FaultAction::Kill),
+                (7, "redis".to_owned(), FaultAction::Freeze),
+                (8, "redis".to_owned(), FaultAction::Continue),
+                (9, "system".to_owned(), FaultAction::Stop),
+                (15, "nats".to_owned(), FaultAction::Start),
             ]
         );
     }
@@ -187,7 +187,7 @@ mod tests {
     fn a_part_stands_behind_the_longest_name_that_is_started() {
         let started = ["system", "a.b", "a", "sys"].map(str::to_owned);
         let named = |text: &str| {
-            let whom = Whom::named(text, &started)?;
+            let whom = FaultTarget::named(text, &started)?;
             assert_eq!(whom.to_string(), text);
             Some((whom.process, whom.part))
         };

@@ -5,9 +5,18 @@
 
 use std::time::Duration;
 
-use crate::load::Stage;
+use serde::Serialize;
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
+
+/// A linear ramp to `to`; a plateau where `to` is the rate before it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Stage {
+    /// Rate at its end.
+    pub to: f64,
+    /// Its length.
+    pub over: Duration,
+}
 
 /// Λ in pieces. Times in seconds, rates per second.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::intensity::Intensity;
-use crate::randomness::{Stream, draw, unit};
+pub use crate::intensity::Stage;
+use crate::randomness::{RandomStream, draw, unit};
 
 /// How much load, of which kind, and until when.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,15 +111,6 @@ pub enum Spacing {
     Constant,
     /// At random, independently.
     Poisson,
-}
-
-/// A linear ramp to `to`; a plateau where `to` is the rate before it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Stage {
-    /// Rate at its end.
-    pub to: f64,
-    /// Its length.
-    pub over: Duration,
 }
 
 /// Pause between an answer and the user's next operation.
@@ -325,7 +317,7 @@ fn mean_of_list(offsets_ns: &[u64], stop: Stop) -> Option<f64> {
 impl Think {
     /// The pause before the `index`-th operation.
     pub fn pause(&self, seed: u64, index: u64) -> Duration {
-        let share = || unit(draw(seed, Stream::Think, index));
+        let share = || unit(draw(seed, RandomStream::Think, index));
         match self {
             Self::Fixed { pause } => *pause,
             Self::Uniform { low, high } => *low + (*high - *low).mul_f64(share()),

@@ -1,7 +1,7 @@
 //! The mix: which operation the k-th arrival is, drawn from the seed.
 
 use crate::operation::{Operation, RowOrder};
-use crate::randomness::{Stream, below, draw, unit};
+use crate::randomness::{RandomStream, below, draw, unit};
 
 /// What the k-th arrival does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Mix {
         if last == 0 {
             return 0;
         }
-        let at = unit(draw(self.seed, Stream::Mix, index));
+        let at = unit(draw(self.seed, RandomStream::Mix, index));
         self.parts.iter().position(|part| at <= part.up_to).unwrap_or(last)
     }
 }
@@ -79,7 +79,7 @@ impl Iterator for Mix {
         let row = match (part.rows, part.order) {
             (0, _) => 0,
             (rows, RowOrder::RoundRobin) => sequence % rows,
-            (rows, RowOrder::Random) => below(draw(seed, Stream::Row, index), rows),
+            (rows, RowOrder::Random) => below(draw(seed, RandomStream::Row, index), rows),
             (rows, RowOrder::Once) if sequence < rows => sequence,
             (_, RowOrder::Once) => return None,
         };

@@ -3,7 +3,7 @@
 
 use ::nonce::Nonce;
 
-use crate::randomness::{Stream, draw};
+use crate::randomness::{RandomStream, draw};
 
 /// Places in the schedule are marked modulo this.
 const PLACES: u64 = 1 << 48;
@@ -15,7 +15,7 @@ pub fn of_arrival(seed: u64, trial: u32, index: u64, sent_at: u64) -> Nonce {
 }
 
 fn check(seed: u64, trial: u32, index: u64) -> u64 {
-    draw(seed ^ (u64::from(trial) << 32), Stream::Nonce, index) >> 16
+    draw(seed ^ (u64::from(trial) << 32), RandomStream::Nonce, index) >> 16
 }
 
 /// What a nonce says, if it was made with this trial seed; `None` for a stranger.

@@ -173,7 +173,7 @@ pub fn part_names(operations: &[Operation]) -> Vec<String> {
 
 /// How a protocol is spoken, as far as a plan must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manner<'a> {
+pub struct ProtocolTraits<'a> {
     /// How addresses begin where it is spoken.
     pub scheme: &'a str,
     /// What TLS is to agree on before it is spoken (ALPN).
@@ -182,7 +182,7 @@ pub struct Manner<'a> {
     pub multiplexes: bool,
 }
 
-impl<'a> Manner<'a> {
+impl<'a> ProtocolTraits<'a> {
     /// That of a protocol of which nothing but its name is known.
     pub fn plain(protocol: &'a str) -> Self {
         Self { scheme: protocol, alpn: None, multiplexes: false }

@@ -1,7 +1,7 @@
 //! The order of trials: every arm once a block, and pairs of the same arm between them.
 
 use crate::plan::TrialPlan;
-use crate::randomness::{Stream, below, draw};
+use crate::randomness::{RandomStream, below, draw};
 
 /// In which order the arms of a block are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ fn due(pair: u32, pairs: u32, blocks: u32) -> u32 {
 }
 
 fn add(trials: &mut Vec<TrialPlan>, block: u32, arms: &[usize], seed: u64, duet: bool) {
-    let seed = draw(seed, Stream::Trial, u64::from(block));
+    let seed = draw(seed, RandomStream::Trial, u64::from(block));
     for (order, &arm) in (1..).zip(arms) {
         let index = trials.len() as u32 + 1;
         trials.push(TrialPlan { index, block, order, arm, seed, duet });
@@ -61,7 +61,7 @@ fn add(trials: &mut Vec<TrialPlan>, block: u32, arms: &[usize], seed: u64, duet:
 
 fn within(arms: usize, block: u32, order: Order, seed: u64) -> Vec<usize> {
     match order {
-        Order::Random => shuffled(arms, draw(seed, Stream::Order, u64::from(block))),
+        Order::Random => shuffled(arms, draw(seed, RandomStream::Order, u64::from(block))),
         Order::Abba if matches!(block % 4, 0 | 1) => (0..arms).collect(),
         Order::Abba => (0..arms).rev().collect(),
     }
@@ -73,7 +73,7 @@ fn within(arms: usize, block: u32, order: Order, seed: u64) -> Vec<usize> {
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
-        let other = below(draw(seed, Stream::Order, last as u64), last as u64 + 1);
+        let other = below(draw(seed, RandomStream::Order, last as u64), last as u64 + 1);
         order.swap(last, other as usize);
     }
     order

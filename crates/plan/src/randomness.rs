@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// What a random number is used for; each use has its own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Stream {
+pub enum RandomStream {
     /// Start times of the measure phase.
     Schedule = 1,
     /// Start times of the warm-up.
@@ -43,7 +43,7 @@ pub(crate) fn spread(value: u64) -> u64 {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The `index`-th 64-bit draw of a stream, computed from its counter alone.
-pub fn draw(seed: u64, stream: Stream, index: u64) -> u64 {
+pub fn draw(seed: u64, stream: RandomStream, index: u64) -> u64 {
     let key = spread(seed.wrapping_add((stream as u64).wrapping_mul(STEP)));
     spread(key.wrapping_add(index.wrapping_add(1).wrapping_mul(STEP)))
 }
@@ -65,7 +65,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    pub(crate) fn new(seed: u64, stream: Stream) -> Self {
+    pub(crate) fn new(seed: u64, stream: RandomStream) -> Self {
         Self { generator: Xoshiro256PlusPlus::seed_from_u64(draw(seed, stream, 0)) }
     }
 
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn draws_differ_by_seed_stream_and_index() {
         let draws = [
-            draw(1, Stream::Mix, 0),
-            draw(2, Stream::Mix, 0),
-            draw(1, Stream::Row, 0),
-            draw(1, Stream::Mix, 1),
+            draw(1, RandomStream::Mix, 0),
+            draw(2, RandomStream::Mix, 0),
+            draw(1, RandomStream::Row, 0),
+            draw(1, RandomStream::Mix, 1),
         ];
         for (i, a) in draws.iter().enumerate() {
             assert!(draws[i + 1..].iter().all(|b| a != b));
@@ -101,7 +101,7 @@ mod tests {
     fn draws_are_even_over_sixteen_bins() {
         let mut bins = [0_u32; 16];
         for index in 0..160_000 {
-            bins[below(draw(7, Stream::Mix, index), 16) as usize] += 1;
+            bins[below(draw(7, RandomStream::Mix, index), 16) as usize] += 1;
         }
         // 10,000 expected in each; 4 sigma of a binomial is 388.
         assert!(bins.iter().all(|count| count.abs_diff(10_000) < 388), "{bins:?}");

@@ -14,7 +14,7 @@ use crate::operation::Request;
 
 /// Form of a target file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ListFormat {
     /// Blocks of request line, header lines and `@body-file`.
     Vegeta,
     /// One JSON object a line, body in base64.
@@ -23,7 +23,7 @@ pub enum Format {
     Urls,
 }
 
-impl Format {
+impl ListFormat {
     /// By its name in the experiment file.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -47,7 +47,7 @@ impl Format {
 
 /// A request and where it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedRequest {
     /// Scheme, host and port.
     pub origin: String,
     /// The rest.
@@ -59,16 +59,16 @@ pub struct Listed {
 /// Errors: one sentence with file and line
 pub fn read(
     file: &str,
-    format: Option<Format>,
+    format: Option<ListFormat>,
     inputs: &dyn Inputs,
-) -> Result<Vec<Listed>, String> {
+) -> Result<Vec<ListedRequest>, String> {
     let bytes =
         inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
-    let list = match format.unwrap_or_else(|| Format::guess(&text)) {
-        Format::Vegeta => vegeta(&text, inputs),
-        Format::VegetaJson => vegeta_json(&text),
-        Format::Urls => urls(&text),
+    let list = match format.unwrap_or_else(|| ListFormat::guess(&text)) {
+        ListFormat::Vegeta => vegeta(&text, inputs),
+        ListFormat::VegetaJson => vegeta_json(&text),
+        ListFormat::Urls => urls(&text),
     };
     match list {
         Ok(list) if list.is_empty() => Err(format!("{file} holds no target")),
@@ -86,7 +86,7 @@ fn is_method(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-fn listed(method: &str, address: &str) -> Result<Listed, String> {
+fn listed(method: &str, address: &str) -> Result<ListedRequest, String> {
     let url = Url::parse(address.trim()).ok().filter(Url::has_host).ok_or_else(|| {
         format!("expected an address such as http://host/path, got \"{address}\"")
     })?;
@@ -96,10 +96,10 @@ fn listed(method: &str, address: &str) -> Result<Listed, String> {
         headers: Vec::new(),
         body: Vec::new(),
     };
-    Ok(Listed { origin: url[..Position::BeforePath].to_owned(), request })
+    Ok(ListedRequest { origin: url[..Position::BeforePath].to_owned(), request })
 }
 
-fn urls(text: &str) -> Result<Vec<Listed>, String> {
+fn urls(text: &str) -> Result<Vec<ListedRequest>, String> {
     let lines = (1..).zip(text.lines().map(str::trim));
     lines
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -110,8 +110,8 @@ fn urls(text: &str) -> Result<Vec<Listed>, String> {
 }
 
 /// A block ends at an empty line, after its body line, or where the next request line follows.
-fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<Listed>, String> {
-    let mut list: Vec<Listed> = Vec::new();
+fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<ListedRequest>, String> {
+    let mut list: Vec<ListedRequest> = Vec::new();
     let mut open = false;
     for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
         let at = |problem: String| format!("line {number}: {problem}");
@@ -160,7 +160,7 @@ struct JsonTarget {
     header: Option<std::collections::BTreeMap<String, Vec<String>>>,
 }
 
-fn vegeta_json(text: &str) -> Result<Vec<Listed>, String> {
+fn vegeta_json(text: &str) -> Result<Vec<ListedRequest>, String> {
     let mut list = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
         if !line.is_empty() {
@@ -171,7 +171,7 @@ fn vegeta_json(text: &str) -> Result<Vec<Listed>, String> {
     Ok(list)
 }
 
-fn json_target(line: &str) -> Result<Listed, String> {
+fn json_target(line: &str) -> Result<ListedRequest, String> {
     let target: JsonTarget = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if !is_method(&target.method) {
         return Err(format!("expected a method such as GET, got \"{}\"", target.method));
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    fn read_text(text: &'static str) -> Result<Vec<Listed>, String> {
+    fn read_text(text: &'static str) -> Result<Vec<ListedRequest>, String> {
         read("t", None, &Files(vec![("t", text), ("body.json", "{\"a\":1}")]))
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::intensity::{Intensity, NS_PER_SECOND};
 use crate::load::{ArrivalProcess, Spacing, Stop};
 use crate::plan::TrialPlan;
-use crate::randomness::{Gaps, Stream, draw};
+use crate::randomness::{Gaps, RandomStream, draw};
 
 /// One arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct Half {
 
 impl Half {
     fn owns(self, drawn: u64) -> bool {
-        (draw(self.seed, Stream::Duet, drawn) >> 63 == 1) == self.is_second
+        (draw(self.seed, RandomStream::Duet, drawn) >> 63 == 1) == self.is_second
     }
 }
 
@@ -64,7 +64,7 @@ impl Schedule {
     ///
     /// Cost: no allocation after this call, except that of cloning the stages
     pub fn new(arrivals: &ArrivalProcess, stop: Stop, seed: u64) -> Self {
-        Self::of_stream(arrivals, stop, seed, Stream::Schedule)
+        Self::of_stream(arrivals, stop, seed, RandomStream::Schedule)
     }
 
     /// The schedule of a trial: all of the process, or, in a duet, its half of twice as much.
@@ -82,7 +82,7 @@ impl Schedule {
     pub fn warm_up(arrivals: &ArrivalProcess, length: Duration, trial: &TrialPlan) -> Self {
         let stop = Stop::Duration { after: length };
         Self::halved(arrivals, trial, |whole| match whole.initial() {
-            Some(initial) => Self::of_stream(&initial, stop, trial.seed, Stream::WarmUp),
+            Some(initial) => Self::of_stream(&initial, stop, trial.seed, RandomStream::WarmUp),
             None => Self { rule: Rule::Empty, next: 0, drawn: 0, half: None, count: 0, end_ns: 0 },
         })
     }
@@ -100,7 +100,7 @@ impl Schedule {
         Self { half: Some(half), ..schedule(&twice) }
     }
 
-    fn of_stream(arrivals: &ArrivalProcess, stop: Stop, seed: u64, stream: Stream) -> Self {
+    fn of_stream(arrivals: &ArrivalProcess, stop: Stop, seed: u64, stream: RandomStream) -> Self {
         let (end_ns, count) = match stop {
             Stop::Duration { after } => (nanos(after), u64::MAX),
             Stop::Operations { count } => (u64::MAX, count),

@@ -17,7 +17,7 @@ use ::nonce::{decimal, hexadecimal};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::nonce;
-use crate::randomness::{Stream, below, draw, spread};
+use crate::randomness::{RandomStream, below, draw, spread};
 use crate::rows::Rows;
 use crate::units;
 
@@ -241,8 +241,8 @@ fn random(range: &str) -> Option<Part> {
 /// 122 bits of two draws, and the six that say version 4, variant 1 (RFC 9562 section 5.4).
 fn uuid(call: &Call, out: &mut Vec<u8>) {
     let key = spread(call.seed ^ 0x7575_6964);
-    let high = draw(key, Stream::Content, call.index) & !0xf000 | 0x4000;
-    let low = draw(!key, Stream::Content, call.index) & (u64::MAX >> 2) | 1 << 63;
+    let high = draw(key, RandomStream::Content, call.index) & !0xf000 | 0x4000;
+    let low = draw(!key, RandomStream::Content, call.index) & (u64::MAX >> 2) | 1 << 63;
     hexadecimal(high >> 32, 8, out);
     for (value, digits) in [(high >> 16, 4), (high, 4), (low >> 48, 4), (low, 12)] {
         out.push(b'-');
@@ -251,12 +251,12 @@ fn uuid(call: &Call, out: &mut Vec<u8>) {
 }
 
 fn token(call: &Call) -> u64 {
-    draw(spread(call.seed ^ 0x74_6f6b_656e), Stream::Content, call.index)
+    draw(spread(call.seed ^ 0x74_6f6b_656e), RandomStream::Content, call.index)
 }
 
 fn whole(low: i64, high: i64, key: u64, index: u64, out: &mut Vec<u8>) {
     let span = high.wrapping_sub(low) as u64;
-    let bits = draw(key, Stream::Content, index);
+    let bits = draw(key, RandomStream::Content, index);
     let step = span.checked_add(1).map_or(bits, |bound| below(bits, bound));
     let value = low.wrapping_add(step as i64);
     if value < 0 {
@@ -266,10 +266,10 @@ fn whole(low: i64, high: i64, key: u64, index: u64, out: &mut Vec<u8>) {
 }
 
 fn bytes(count: u64, key: u64, index: u64, out: &mut Vec<u8>) {
-    let start = spread(key ^ draw(key, Stream::Content, index));
+    let start = spread(key ^ draw(key, RandomStream::Content, index));
     // Ten characters of 6 bits from each draw of 64.
     for block in 0..count.div_ceil(10) {
-        let mut bits = draw(start, Stream::Content, block);
+        let mut bits = draw(start, RandomStream::Content, block);
         for _ in 0..(count - block * 10).min(10) {
             out.push(PRINTABLE[(bits & 63) as usize]);
             bits >>= 6;

@@ -15,11 +15,11 @@ use pages::tables;
 use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Load, Model, Spacing, Stage, SteadyState, Stop};
 use plan::plan::{Arm, Plan, TrialPlan};
-use plan::randomness::{Stream, draw};
+use plan::randomness::{RandomStream, draw};
 use plan::units::format_rate;
 use record::folder::{RunReader, names};
-use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
-use stats::capacity::search::{Outcome, Search, Settings, Step};
+use record::summary::{Run, Stairs, StepResult, Summary, TrialSummary, Validity};
+use stats::capacity::search::{Search, SearchSettings, SearchStep, StepOutcome};
 
 use crate::contact::reachable;
 use crate::disk::Disk;
@@ -54,7 +54,7 @@ pub struct CapacitySearch<'a> {
     /// What holds for every trial.
     pub options: TrialOptions,
     /// What is searched, and what it may cost.
-    pub settings: Settings,
+    pub settings: SearchSettings,
     /// Length of each step up and down after the search; none for no such steps.
     pub stair: Option<Duration>,
     /// Provenance of the run; its plan's hash is filled in.
@@ -121,7 +121,7 @@ impl CapacitySearch<'_> {
             let outcome = outcome(tried.result);
             done.tried.push(tried);
             if let Some(outcome) = outcome {
-                done.search.tell(step, outcome);
+                done.search.report(step, outcome);
             }
             let summary = self.write(done)?;
             self.report_step(&summary);
@@ -133,7 +133,7 @@ impl CapacitySearch<'_> {
     }
 
     /// `None` where the trial could not be carried out.
-    fn try_step(&mut self, done: &mut SearchProgress, step: Step) -> Option<SearchTrial> {
+    fn try_step(&mut self, done: &mut SearchProgress, step: SearchStep) -> Option<SearchTrial> {
         let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
         self.live.say(&format!(
             "step {}: {} for {} s",
@@ -164,7 +164,7 @@ impl CapacitySearch<'_> {
         let known = plan.arms.iter().position(|other| other.name == arm.name);
         let place = known.unwrap_or(plan.arms.len());
         let index = plan.trials.len() as u32 + 1;
-        let seed = draw(plan.seed, Stream::Trial, u64::from(index));
+        let seed = draw(plan.seed, RandomStream::Trial, u64::from(index));
         let trial = TrialPlan { index, block: 1, order: index, arm: place, seed, duet: false };
         let mut experiment = self.experiment.clone();
         experiment.plan.trials = vec![TrialPlan { arm: 0, ..trial.clone() }];
@@ -220,7 +220,7 @@ impl CapacitySearch<'_> {
     }
 
     /// What the windows of the trial say, which went so long on each step.
-    fn judge(&self, trial: &Trial, low: f64, length: Duration) -> Result<Stairs, Problem> {
+    fn judge(&self, trial: &TrialSummary, low: f64, length: Duration) -> Result<Stairs, Problem> {
         let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let mut test = HysteresisTest::new(low, step_ns, trial.window_ns);
         let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
@@ -300,7 +300,7 @@ impl CapacitySearch<'_> {
 }
 
 /// Ten times the p99 of the outcome time; without one, without end.
-fn tenfold(trial: &Trial) -> Duration {
+fn tenfold(trial: &TrialSummary) -> Duration {
     let p99 = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == 0.99);
     let p99 = p99.and_then(|entry| entry.observed_ns);
     p99.map_or(Duration::MAX, |p99| Duration::from_nanos(p99.saturating_mul(10)))
@@ -312,12 +312,12 @@ fn worked(summary: &Summary) -> bool {
     trials.any(|trial| trial.accounting.succeeded > 0)
 }
 
-fn outcome(result: StepResult) -> Option<Outcome> {
+fn outcome(result: StepResult) -> Option<StepOutcome> {
     match result {
-        StepResult::Pass => Some(Outcome::Passed),
-        StepResult::Fail => Some(Outcome::Failed),
-        StepResult::Undecided => Some(Outcome::Undecided),
-        StepResult::Invalid => Some(Outcome::Invalid),
+        StepResult::Pass => Some(StepOutcome::Passed),
+        StepResult::Fail => Some(StepOutcome::Failed),
+        StepResult::Undecided => Some(StepOutcome::Undecided),
+        StepResult::Invalid => Some(StepOutcome::Invalid),
         StepResult::Stopped => None,
     }
 }

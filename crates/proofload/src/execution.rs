@@ -224,7 +224,7 @@ impl Execution<'_> {
     fn add(
         &self,
         summariser: &mut Summariser<'_>,
-        mut facts: record::Trial,
+        mut facts: record::TrialFacts,
         trial: &TrialPlan,
         superseded: bool,
     ) -> Result<(), Problem> {
@@ -300,7 +300,7 @@ impl Execution<'_> {
     fn keep(
         &self,
         writers: Vec<TrialWriter<'_>>,
-        executed: Vec<record::Trial>,
+        executed: Vec<record::TrialFacts>,
         confidence: Option<f64>,
         lost: Option<(TrialPlan, record::EarlyEnd)>,
     ) -> io::Result<TrialsEnded> {
@@ -372,7 +372,7 @@ fn setups<'t>(
     planned.iter().map(setup).collect()
 }
 
-fn state(facts: &record::Trial) -> TrialOutcome {
+fn state(facts: &record::TrialFacts) -> TrialOutcome {
     match facts {
         facts if facts.interrupted || all_failed(facts) => TrialOutcome::Unfinished,
         facts if facts.died.is_some() => TrialOutcome::Spoiled,
@@ -381,7 +381,7 @@ fn state(facts: &record::Trial) -> TrialOutcome {
 }
 
 /// Whether it was ended because nothing worked: it is executed again once the cause is gone.
-fn all_failed(facts: &record::Trial) -> bool {
+fn all_failed(facts: &record::TrialFacts) -> bool {
     facts.early_end.as_ref().is_some_and(|early| early.reason == EndReason::AllFailed)
 }
 

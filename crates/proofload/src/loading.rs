@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::file;
 use plan::diagnostic::Colour;
-use plan::experiment::{self, Experiment, Options, World};
+use plan::experiment::{self, Experiment, ExperimentContext, Options};
 use plan::url_run::{Secrecy, UrlRun};
-use record::folder::Asked;
+use record::folder::RunRequest;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
 use crate::problem::Problem;
@@ -25,7 +25,7 @@ pub struct LoadedExperiment {
     /// The file that says the same as a URL and flags, secrets hidden.
     pub equivalent: Option<String>,
     /// What was asked for, secrets hidden; `None` where nobody could ask for it again.
-    pub asked: Option<Asked>,
+    pub asked: Option<RunRequest>,
 }
 
 /// Loads a file, or a URL with flags.
@@ -66,7 +66,7 @@ fn load_for(
 /// Loads what an earlier run was asked for.
 ///
 /// Errors: as [`load_file`]; a secret that the environment lacks
-pub fn load_again(asked: &Asked) -> Result<LoadedExperiment, Problem> {
+pub fn load_again(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
     let options = Options {
         overrides: asked.overrides.clone(),
         criteria: asked.criteria.clone(),
@@ -112,10 +112,10 @@ fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
 }
 
 /// What was asked for, so that it can be asked for again.
-fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experiment) -> Asked {
+fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experiment) -> RunRequest {
     let plan = &experiment.plan;
     let redact = |texts: &[String]| texts.iter().map(|one| plan.secrets.redact(one)).collect();
-    Asked {
+    RunRequest {
         experiment: name.to_owned(),
         text: text.map(str::to_owned),
         overrides: redact(&options.overrides),
@@ -163,7 +163,7 @@ fn parse(
     options: &Options,
 ) -> Result<Experiment, Problem> {
     let known = Installed(Systems::here());
-    let world = World { inputs, known: &known };
+    let world = ExperimentContext { inputs, known: &known };
     experiment::load(name, text, world, options)
         .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))
 }

@@ -53,7 +53,7 @@ pub fn of_output(output: TrialOutput, secrets: &Secrets) -> TrialOutput {
 }
 
 /// The facts of a trial as they may be stored.
-pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
+pub fn of_facts(mut facts: record::TrialFacts, secrets: &Secrets) -> record::TrialFacts {
     facts.arm = secrets.redact(&facts.arm);
     facts.first_failures.iter_mut().for_each(|one| one.seen = secrets.redact(&one.seen));
     facts.early_end.iter_mut().for_each(|early| of_early_end(early, secrets));

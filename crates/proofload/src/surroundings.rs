@@ -9,8 +9,8 @@ use engine::driver::{CompileContext, Driver};
 use engine::file;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
-use plan::experiment::{BadSetting, Inputs, Known, NoSystem, Tells};
-use plan::operation::{Manner, Operation, Part};
+use plan::experiment::{BadSetting, Inputs, KnownNames, NoSystem, ReportedNames};
+use plan::operation::{Operation, Part, ProtocolTraits};
 use plan::target::Target;
 use record::FailureKind;
 
@@ -55,7 +55,7 @@ impl Inputs for Surroundings {
 #[derive(Debug)]
 pub struct Installed(pub Systems);
 
-impl Known for Installed {
+impl KnownNames for Installed {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
     }
@@ -68,11 +68,15 @@ impl Known for Installed {
         self.0.settings(system, set)
     }
 
-    fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
-        self.0.tells(system, set)
+    fn reported_names(
+        &self,
+        system: &str,
+        set: &BTreeMap<String, String>,
+    ) -> Option<ReportedNames> {
+        self.0.reported_names(system, set)
     }
 
-    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
         drivers::manner(protocol)
     }
 

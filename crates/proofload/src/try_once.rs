@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use drivers::AnyDriver;
-use drivers::probe::{Check, Probe};
+use drivers::probe::{CheckedExpectation, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
 use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange, NewConnection};
@@ -168,7 +168,7 @@ fn show(probe: &Probe, text: &mut String) {
     quote(text, '>', &without_authorisation(&probe.request), false);
     quote(text, '<', &probe.head, false);
     quote(text, '<', &probe.body, probe.is_truncated);
-    for Check { text: expected, holds, seen } in &probe.checks {
+    for CheckedExpectation { text: expected, holds, seen } in &probe.checks {
         let word = if *holds { "holds" } else { "DOES NOT HOLD" };
         let _ = writeln!(text, "  {word}: {expected} (seen: {seen})");
     }

@@ -15,10 +15,10 @@ use engine::clock::{Clock, Virtual};
 use engine::transport::MemoryNetwork;
 use engine::trial::{Setup, TrialOutput, run_virtual_together};
 use judge::summarize::{Summariser, TrialInput};
-use plan::experiment::{self, Experiment, Inputs, Known, Options, World};
+use plan::experiment::{self, Experiment, ExperimentContext, Inputs, KnownNames, Options};
 use plan::load::Model;
 use plan::plan::TrialPlan;
-use plan::randomness::{Stream, draw, unit};
+use plan::randomness::{RandomStream, draw, unit};
 use plan::schedule::Schedule;
 use record::Window;
 use record::summary::{Change, Comparison, Run, Summary};
@@ -66,7 +66,7 @@ impl Inputs for Nowhere {
 
 struct Protocols;
 
-impl Known for Protocols {
+impl KnownNames for Protocols {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
     }
@@ -98,7 +98,7 @@ fn experiments(few: u64) -> u64 {
 }
 
 fn experiment(seed: u64, Truth { duet, load, .. }: Truth) -> Experiment {
-    let world = World { inputs: &Nowhere, known: &Protocols };
+    let world = ExperimentContext { inputs: &Nowhere, known: &Protocols };
     let options = Options { seed: Some(seed), ..Options::default() };
     let file = if duet { FILE.replace("[design]", "[design]\nduet = true") } else { FILE.into() };
     let file = file.replace("LOAD", load);
@@ -121,7 +121,7 @@ fn serve(network: &MemoryNetwork, clock: &Virtual, (name, seed): (&str, u64), me
                 request.clear();
                 let mut served = served.lock().await;
                 *served += 1;
-                let service = -unit(draw(seed, Stream::Content, *served)).ln() * mean;
+                let service = -unit(draw(seed, RandomStream::Content, *served)).ln() * mean;
                 clock.sleep_until(clock.now() + service as u64).await;
                 drop(served);
                 if stream.write_all(ANSWER).await.is_err() {
@@ -134,12 +134,12 @@ fn serve(network: &MemoryNetwork, clock: &Virtual, (name, seed): (&str, u64), me
 
 /// A standard normal number.
 fn normal(seed: u64) -> f64 {
-    let of = |index| unit(draw(seed, Stream::Think, index));
+    let of = |index| unit(draw(seed, RandomStream::Think, index));
     (-2.0 * of(0).ln()).sqrt() * (std::f64::consts::TAU * of(1)).cos()
 }
 
 /// What one trial left.
-type Left = (record::Trial, Vec<Window>);
+type Left = (record::TrialFacts, Vec<Window>);
 
 /// Executes a trial, or both of a duet at once.
 fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<Left> {

@@ -14,8 +14,8 @@ mod writer;
 use std::io::{self, Read, Write};
 
 pub use memory::MemoryFolder;
-pub use origin::{Asked, Origin};
-pub use reader::{Events, Quantity, RunReader};
+pub use origin::{RunOrigin, RunRequest};
+pub use reader::{Events, RunReader, WindowQuantity};
 pub use samples::Samples;
 pub use writer::{TrialHeader, TrialWriter, write_facts};
 

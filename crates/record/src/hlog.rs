@@ -27,7 +27,7 @@ const HIGHEST: u64 = (1 << (RANGE_BITS + 1)) - 1;
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Interval {
+pub struct LogInterval {
     /// What was recorded, if the line says it.
     pub tag: Option<String>,
     /// Start, in nanoseconds from the start of the log (to the millisecond).
@@ -108,7 +108,7 @@ impl IntervalLog {
 }
 
 impl Iterator for IntervalLog {
-    type Item = Result<Interval, RecordError>;
+    type Item = Result<LogInterval, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let deserializer = &mut self.deserializer;
@@ -119,7 +119,7 @@ impl Iterator for IntervalLog {
     }
 }
 
-fn interval(line: &str, deserializer: &mut Deserializer) -> Result<Interval, String> {
+fn interval(line: &str, deserializer: &mut Deserializer) -> Result<LogInterval, String> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
         Some(tagged) => {
             let (tag, rest) = tagged.split_once(',').ok_or("a tag without an interval")?;
@@ -138,7 +138,12 @@ fn interval(line: &str, deserializer: &mut Deserializer) -> Result<Interval, Str
     if let Ok(max) = f64::from_str(max) {
         histogram.tighten_max((max * MAX_UNIT + MAX_ROUNDING).round() as u64);
     }
-    Ok(Interval { tag, start_ns: nanoseconds(start)?, length_ns: nanoseconds(length)?, histogram })
+    Ok(LogInterval {
+        tag,
+        start_ns: nanoseconds(start)?,
+        length_ns: nanoseconds(length)?,
+        histogram,
+    })
 }
 
 fn nanoseconds(seconds: &str) -> Result<u64, String> {

@@ -1,7 +1,7 @@
 //! What a run leaves behind: samples, windows, events, trials; the run folder and its formats.
 //!
 //! Reading order: a [`Sample`] goes into the [`Recorder`] of its worker, which keeps [`Totals`] and hands over
-//! [`Batch`]es, from which the [`WindowAssembler`] makes [`Window`]s. [`Trial`] is what a finished trial leaves,
+//! [`Batch`]es, from which the [`WindowAssembler`] makes [`Window`]s. [`TrialFacts`] is what a finished trial leaves,
 //! [`folder`] stores it, [`hlog`] and [`hgrm`] are its formats, [`summary`] is the judged result.
 //! Pure: files only through `Read` and `Write`. Not here: judgement (see `judge`).
 
@@ -22,8 +22,8 @@ mod window;
 
 pub use error::RecordError;
 pub use failure::FailureKind;
-pub use recorder::{AllFailed, Batch, Failures, Phases, RawSample, Recorder, Streak};
+pub use recorder::{AllFailed, Batch, Failures, PhaseBounds, RawSample, Recorder, Streak};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
-pub use totals::{Before, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
-pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, Trial};
-pub use window::{Late, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};
+pub use totals::{BeforeMeasure, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
+pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, TrialFacts};
+pub use window::{LateTime, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};

@@ -7,7 +7,7 @@ mod tests;
 
 use stats::{COARSE, Histogram};
 
-use crate::window::{Late, OpenWindows, WindowSpan};
+use crate::window::{LateTime, OpenWindows, WindowSpan};
 use crate::{FailureKind, Layout, Outcome, Sample, Totals};
 use batch::SampleSpans;
 pub use batch::{Batch, RawSample};
@@ -15,7 +15,7 @@ pub use streak::{AllFailed, Failures, Streak};
 
 /// Bounds of the measure phase on the trial's clock, and the length of a window. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Phases {
+pub struct PhaseBounds {
     /// Start of the measure phase.
     pub measure_from: u64,
     /// Its end; `u64::MAX` while it is not known (stop by count).
@@ -28,12 +28,12 @@ pub struct Phases {
 #[derive(Debug)]
 pub struct Recorder {
     worker: usize,
-    phases: Phases,
+    phases: PhaseBounds,
     totals: Totals,
     open: OpenWindows,
     dense: DenseWindow,
     /// Times that belong to windows before the dense one.
-    late: Vec<Late>,
+    late: Vec<LateTime>,
     /// The greatest intended start that was counted.
     newest: u64,
     in_flight: u64,
@@ -61,7 +61,7 @@ struct Since {
     failed: u64,
 }
 
-impl Phases {
+impl PhaseBounds {
     /// Whether an operation with this intended start belongs to the measure phase.
     pub fn measures(&self, intended_at: u64) -> bool {
         (self.measure_from..self.measure_to).contains(&intended_at)
@@ -83,7 +83,7 @@ impl Recorder {
     const LATE_ROOM: usize = 1_024;
 
     /// An empty recorder; memory touched.
-    pub fn new(worker: usize, layout: &Layout, phases: Phases, keep_samples: bool) -> Self {
+    pub fn new(worker: usize, layout: &Layout, phases: PhaseBounds, keep_samples: bool) -> Self {
         let operations = layout.operations.len();
         Self {
             worker,
@@ -226,7 +226,7 @@ impl Recorder {
         if window == self.dense.number {
             self.dense.histograms[operation][span as usize].record(value);
         } else {
-            self.late.push(Late { window, operation, span, value });
+            self.late.push(LateTime { window, operation, span, value });
         }
     }
 

@@ -20,12 +20,12 @@ use serde_json::Value;
 
 pub use arm::Arm;
 pub use capacity::*;
-pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+pub use comparison::{BlockPoint, Change, Comparison, Shares, Shift, Sides};
 pub use counted::CountsFor;
 pub use part::Part;
 pub use placement::Placement;
 pub use scaling::{Scaling, ScalingPoint};
-pub use scheduling::{Policy, Reason, Scheduling};
+pub use scheduling::{Scheduling, SchedulingPolicy, SchedulingReason};
 pub use system::{Expectation, Observer, Process, System};
 
 /// The `format` field of a summary written by this version.
@@ -140,7 +140,7 @@ pub enum Validity {
 
 /// One execution of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct TrialSummary {
     /// Number in the run, from 1.
     pub index: u32,
     /// Block it belongs to, from 1.

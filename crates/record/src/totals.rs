@@ -68,7 +68,7 @@ pub struct OperationTotals {
     pub bytes_received: u64,
     /// Those of the phases before, which are not judged, but did arrive.
     #[serde(default)]
-    pub before: Before,
+    pub before: BeforeMeasure,
 }
 
 /// A declared number read from answers.
@@ -98,7 +98,7 @@ pub struct Totals {
 
 /// What ramp-up and warm-up sent: whoever counts arrivals cannot tell it from the rest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Before {
+pub struct BeforeMeasure {
     /// Begun, or missed.
     pub planned: u64,
     /// Ended well.
@@ -107,7 +107,7 @@ pub struct Before {
     pub items: Vec<f64>,
 }
 
-impl Before {
+impl BeforeMeasure {
     pub(crate) fn end(&mut self, sample: &Sample<'_>) {
         if sample.outcome != Outcome::Succeeded {
             return;
@@ -213,7 +213,7 @@ impl OperationTotals {
             items: vec![ItemTotals::default(); items],
             bytes_sent: 0,
             bytes_received: 0,
-            before: Before { items: vec![0.0; items], ..Before::default() },
+            before: BeforeMeasure { items: vec![0.0; items], ..BeforeMeasure::default() },
         }
     }
 

@@ -11,7 +11,7 @@ use crate::summary::{
 
 /// The facts of one executed trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Trial {
+pub struct TrialFacts {
     /// Number in the run, from 1.
     pub index: u32,
     /// Block it belongs to, from 1.

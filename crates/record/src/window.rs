@@ -34,7 +34,7 @@ pub enum WindowSpan {
 
 /// A time of an older window, which has no dense histogram of its own any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Late {
+pub struct LateTime {
     /// Number of the window.
     pub window: u64,
     /// The operation.

@@ -10,13 +10,13 @@ use crate::moments::deviation;
 ///
 /// Source: Politis & Romano 1992, circular block bootstrap
 #[derive(Debug)]
-pub struct Blocks {
+pub struct BlockResampler {
     chance: Chance,
     values: usize,
     block: usize,
 }
 
-impl Blocks {
+impl BlockResampler {
     /// Of so many values, in blocks of this length. Neither may be 0.
     pub fn new(values: usize, block: usize, seed: u64) -> Self {
         Self { chance: Chance::new(seed), values, block }
@@ -86,7 +86,7 @@ mod tests {
             let mean = |places: &[usize]| {
                 places.iter().map(|&place| series[place]).sum::<f64>() / places.len() as f64
             };
-            let mut blocks = Blocks::new(series.len(), block(&series), seed);
+            let mut blocks = BlockResampler::new(series.len(), block(&series), seed);
             let means: Vec<f64> = (0..200).map(|_| mean(&blocks.draw())).collect();
             mean(&(0..series.len()).collect::<Vec<_>>()).abs() < 1.96 * deviation(&means).unwrap()
         };
@@ -102,13 +102,13 @@ mod tests {
 
     #[test]
     fn a_resample_is_made_of_whole_blocks_and_repeats_with_its_seed() {
-        let places = Blocks::new(10, 4, 7).draw();
+        let places = BlockResampler::new(10, 4, 7).draw();
         assert_eq!(places.len(), 10);
         for block in places.chunks(4) {
             assert!(block.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 10), "{places:?}");
         }
-        assert_eq!(places, Blocks::new(10, 4, 7).draw());
-        assert_ne!(places, Blocks::new(10, 4, 8).draw());
+        assert_eq!(places, BlockResampler::new(10, 4, 7).draw());
+        assert_ne!(places, BlockResampler::new(10, 4, 8).draw());
     }
 
     #[test]

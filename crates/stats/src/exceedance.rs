@@ -4,11 +4,11 @@
 mod tests;
 
 use crate::dispersion::{Around, Dispersion, WindowCount, shares};
-use crate::proportion::{Side, decide, deciding_factor, upper_bound};
+use crate::proportion::{LimitSide, decide, deciding_factor, upper_bound};
 
 /// A level below a bound, and what windows say of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Level<'a> {
+pub struct ThresholdLevel<'a> {
     /// The threshold in each window, in any unit.
     pub thresholds: &'a [u64],
     /// Windows in order of time, the same for every level.
@@ -64,7 +64,7 @@ impl Exceedances {
     /// `limit` in (0, 1)
     pub fn new(
         (above, total): (u64, u64),
-        levels: &[Level<'_>],
+        levels: &[ThresholdLevel<'_>],
         bound: Bound<'_>,
         limit: f64,
         around: Around<'_>,
@@ -95,21 +95,21 @@ impl Exceedances {
     /// With few events beyond the bound, φ is that of lower levels, carried, by which counts alone cannot tell "far
     /// below" from "missed". Values can: what the φ at the bound shows to be below is below, if the tail gets below it
     /// as well from a level that is known well.
-    pub fn judge(&self, limit: f64, confidence: f64) -> Side {
+    pub fn judge(&self, limit: f64, confidence: f64) -> LimitSide {
         match self.side(limit, confidence) {
             Some(side) => side,
-            None => Side::Undecided {
+            None => LimitSide::Undecided {
                 factor: deciding_factor(|factor| self.decide(factor, limit, confidence).is_some()),
             },
         }
     }
 
     /// The same without the length that would decide, which takes longer to find than the side.
-    pub fn side(&self, limit: f64, confidence: f64) -> Option<Side> {
+    pub fn side(&self, limit: f64, confidence: f64) -> Option<LimitSide> {
         self.decide(1.0, limit, confidence)
     }
 
-    fn decide(&self, factor: f64, limit: f64, confidence: f64) -> Option<Side> {
+    fn decide(&self, factor: f64, limit: f64, confidence: f64) -> Option<LimitSide> {
         let with = |phi: f64| {
             let (above, total) = (self.above as f64, self.total as f64);
             decide(above * factor / phi, total * factor / phi, limit, confidence)
@@ -117,7 +117,7 @@ impl Exceedances {
         with(self.carried.phi).or_else(|| {
             let falls = |anchor: &Anchor| anchor.falls(factor, limit, confidence);
             let falls = self.anchor.as_ref().is_some_and(falls);
-            with(self.own.phi).filter(|side| falls && *side == Side::Below)
+            with(self.own.phi).filter(|side| falls && *side == LimitSide::Below)
         })
     }
 }
@@ -133,7 +133,7 @@ impl Anchor {
     /// pass wrongly in 5 % of runs, with 1 in 8 %.
     const STEEPNESS: f64 = 0.8;
 
-    fn of(level: Level<'_>, bound: u64, around: Around<'_>) -> Option<Self> {
+    fn of(level: ThresholdLevel<'_>, bound: u64, around: Around<'_>) -> Option<Self> {
         let phi = Dispersion::around(level.windows, around).phi;
         let total = |window: &WindowCount| f64::from(window.total);
         let all: f64 = level.windows.iter().map(total).sum();

@@ -2,7 +2,7 @@
 
 use crate::special::ln_choose;
 
-use crate::trend::{self, Point};
+use crate::trend::{self, WeightedPoint};
 
 /// Expected number of series of chance as regular as one that is called periodic.
 const CHANCE: f64 = 1e-3;
@@ -57,18 +57,22 @@ pub fn period(events: &[u64], windows: u64) -> Option<Period> {
 }
 
 /// The first event of each place that has one, if they are enough and most events stand on places.
-fn laid(events: &[u64], first: u64, length: f64, places: usize) -> Option<Vec<Point>> {
-    let mut kept: Vec<Option<Point>> = vec![None; places];
+fn laid(events: &[u64], first: u64, length: f64, places: usize) -> Option<Vec<WeightedPoint>> {
+    let mut kept: Vec<Option<WeightedPoint>> = vec![None; places];
     let mut on = 0;
     for &event in events {
         let since = (event - first) as f64;
         let place = (since / length).round();
         if (since - place * length).abs() <= 1.0 && (place as usize) < places {
-            kept[place as usize].get_or_insert(Point { x: place, y: event as f64, weight: 1.0 });
+            kept[place as usize].get_or_insert(WeightedPoint {
+                x: place,
+                y: event as f64,
+                weight: 1.0,
+            });
             on += 1;
         }
     }
-    let kept: Vec<Point> = kept.into_iter().flatten().collect();
+    let kept: Vec<WeightedPoint> = kept.into_iter().flatten().collect();
     (kept.len() as f64 >= KEPT * places as f64 && on * 3 >= events.len() * 2).then_some(kept)
 }
 

@@ -15,7 +15,7 @@ pub struct Interval {
 
 /// Which side of a limit a share lies on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Side {
+pub enum LimitSide {
     /// Its upper bound is below the limit.
     Below,
     /// Its lower bound is above the limit.
@@ -66,11 +66,11 @@ pub fn rule_of_three(n: f64) -> f64 {
 /// On which side of `limit` the share lies of which `x` in `n` were seen, with dispersion `phi`.
 ///
 /// Shape:  0 ≤ x ≤ n; `limit` in (0, 1); phi ≥ 1; an empty sample is undecided
-pub fn judge(x: u64, n: u64, phi: f64, limit: f64, confidence: f64) -> Side {
+pub fn judge(x: u64, n: u64, phi: f64, limit: f64, confidence: f64) -> LimitSide {
     let (x, n) = (x as f64 / phi, n as f64 / phi);
     match decide(x, n, limit, confidence) {
         Some(side) => side,
-        None => Side::Undecided {
+        None => LimitSide::Undecided {
             factor: deciding_factor(|factor| {
                 decide(x * factor, n * factor, limit, confidence).is_some()
             }),
@@ -79,13 +79,13 @@ pub fn judge(x: u64, n: u64, phi: f64, limit: f64, confidence: f64) -> Side {
 }
 
 /// The side of `limit`, if `x` in `n` independent ones show one.
-pub(crate) fn decide(x: f64, n: f64, limit: f64, confidence: f64) -> Option<Side> {
+pub(crate) fn decide(x: f64, n: f64, limit: f64, confidence: f64) -> Option<LimitSide> {
     if n <= 0.0 {
         None
     } else if upper_bound(x, n, confidence) < limit {
-        Some(Side::Below)
+        Some(LimitSide::Below)
     } else if lower_bound(x, n, confidence) > limit {
-        Some(Side::Above)
+        Some(LimitSide::Above)
     } else {
         None
     }
@@ -187,11 +187,11 @@ mod tests {
 
     #[test]
     fn a_share_is_judged_by_its_bounds() {
-        assert_eq!(judge(0, 299, 1.0, 0.01, 0.95), Side::Below);
-        assert!(matches!(judge(0, 298, 1.0, 0.01, 0.95), Side::Undecided { .. }));
-        assert_eq!(judge(30, 1_000, 1.0, 0.01, 0.95), Side::Above);
-        assert!(matches!(judge(30, 1_000, 30.0, 0.01, 0.95), Side::Undecided { .. }));
-        assert_eq!(judge(0, 0, 1.0, 0.01, 0.95), Side::Undecided { factor: None });
+        assert_eq!(judge(0, 299, 1.0, 0.01, 0.95), LimitSide::Below);
+        assert!(matches!(judge(0, 298, 1.0, 0.01, 0.95), LimitSide::Undecided { .. }));
+        assert_eq!(judge(30, 1_000, 1.0, 0.01, 0.95), LimitSide::Above);
+        assert!(matches!(judge(30, 1_000, 30.0, 0.01, 0.95), LimitSide::Undecided { .. }));
+        assert_eq!(judge(0, 0, 1.0, 0.01, 0.95), LimitSide::Undecided { factor: None });
     }
 
     #[test]
@@ -209,10 +209,10 @@ mod tests {
 
     #[test]
     fn an_undecided_share_names_the_length_that_would_decide() {
-        let Side::Undecided { factor: Some(factor) } = judge(0, 100, 1.0, 0.01, 0.95) else {
+        let LimitSide::Undecided { factor: Some(factor) } = judge(0, 100, 1.0, 0.01, 0.95) else {
             panic!("decidable")
         };
         assert!((2.98..3.05).contains(&factor), "{factor}");
-        assert_eq!(judge(10, 1_000, 1.0, 0.01, 0.95), Side::Undecided { factor: None });
+        assert_eq!(judge(10, 1_000, 1.0, 0.01, 0.95), LimitSide::Undecided { factor: None });
     }
 }

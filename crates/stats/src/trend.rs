@@ -4,7 +4,7 @@ use crate::special::student_quantile;
 
 /// A point with its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct WeightedPoint {
     /// Where.
     pub x: f64,
     /// What was seen there.
@@ -15,7 +15,7 @@ pub struct Point {
 
 /// y = intercept + slope · x
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// At x = 0.
     pub intercept: f64,
     /// Growth of y for each x.
@@ -28,11 +28,11 @@ pub struct Line {
 
 /// Least squares; the interval by Student's t on what the line leaves over. `None` for fewer than three points or a
 /// single x.
-pub fn line(points: &[Point]) -> Option<Line> {
+pub fn line(points: &[WeightedPoint]) -> Option<FittedLine> {
     if points.len() < 3 {
         return None;
     }
-    let sum = |of: &dyn Fn(&Point) -> f64| {
+    let sum = |of: &dyn Fn(&WeightedPoint) -> f64| {
         points.iter().map(|point| point.weight * of(point)).sum::<f64>()
     };
     let weight = sum(&|_| 1.0);
@@ -46,15 +46,15 @@ pub fn line(points: &[Point]) -> Option<Line> {
     let left_over = sum(&|point| (point.y - intercept - slope * point.x).powi(2));
     let freedom = points.len() as f64 - 2.0;
     let half = student_quantile(freedom, 0.975) * (left_over / freedom / spread).sqrt();
-    Some(Line { intercept, slope, low: slope - half, high: slope + half })
+    Some(FittedLine { intercept, slope, low: slope - half, high: slope + half })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn points(values: &[(f64, f64)]) -> Vec<Point> {
-        values.iter().map(|&(x, y)| Point { x, y, weight: 1.0 }).collect()
+    fn points(values: &[(f64, f64)]) -> Vec<WeightedPoint> {
+        values.iter().map(|&(x, y)| WeightedPoint { x, y, weight: 1.0 }).collect()
     }
 
     #[test]

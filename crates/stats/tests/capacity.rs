@@ -12,10 +12,10 @@
 //! The short form shows with a few searches that they come near; `PROOFLOAD_PROOF=1` makes 200 of each budget, with
 //! the shares, and prints the figures of docs/concepts/capacity.md.
 
-use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
+use stats::capacity::search::{Search, SearchEnding, SearchSettings, SearchStep, StepOutcome};
 use stats::dispersion::{Around, WindowCount};
-use stats::exceedance::{Bound, Exceedances, Level};
-use stats::proportion::Side;
+use stats::exceedance::{Bound, Exceedances, ThresholdLevel};
+use stats::proportion::LimitSide;
 use stats::quantile::rank;
 use stats::running_median::{LEVELS, RunningMedian};
 
@@ -41,7 +41,7 @@ impl Randomness {
 }
 
 /// A trial from an empty queue, after a warm-up of 5 s: window and response time of each operation.
-fn trial(chance: &mut Randomness, step: Step) -> Vec<(usize, f64)> {
+fn trial(chance: &mut Randomness, step: SearchStep) -> Vec<(usize, f64)> {
     let window = if step.seconds < 30.0 { 0.1 } else { 1.0 };
     let mut draws = Vec::new();
     let (mut arrival, mut free) = (-5.0, -5.0_f64);
@@ -65,7 +65,7 @@ fn count(draws: &[(usize, f64)], threshold: f64) -> Vec<WindowCount> {
     windows
 }
 
-fn outcome(draws: &[(usize, f64)]) -> Outcome {
+fn outcome(draws: &[(usize, f64)]) -> StepOutcome {
     let nanos = |seconds: f64| (seconds * 1e9) as u64;
     let mut times: Vec<f64> = draws.iter().map(|&(_, time)| time).collect();
     times.sort_unstable_by(f64::total_cmp);
@@ -75,14 +75,15 @@ fn outcome(draws: &[(usize, f64)]) -> Outcome {
         let threshold = median.threshold(level, 0, nanos(BOUND));
         (vec![threshold; windows.len()], count(draws, threshold as f64 / 1e9))
     });
-    let levels = levels.each_ref().map(|(thresholds, windows)| Level { thresholds, windows });
+    let levels =
+        levels.each_ref().map(|(thresholds, windows)| ThresholdLevel { thresholds, windows });
     let above = windows.iter().map(|window| u64::from(window.above)).sum();
     let bound = Bound { value: nanos(BOUND), windows: &windows };
     let counts = (above, times.len() as u64);
     match Exceedances::new(counts, &levels, bound, SHARE, Around::Mean).judge(SHARE, 0.95) {
-        Side::Below => Outcome::Passed,
-        Side::Above => Outcome::Failed,
-        Side::Undecided { .. } => Outcome::Undecided,
+        LimitSide::Below => StepOutcome::Passed,
+        LimitSide::Above => StepOutcome::Failed,
+        LimitSide::Undecided { .. } => StepOutcome::Undecided,
     }
 }
 
@@ -100,7 +101,7 @@ fn capacity() -> f64 {
 
 /// A search at its end, and its trials.
 fn searched(budget: Budget, seed: u64) -> (Search, usize) {
-    let mut search = Search::new(Settings {
+    let mut search = Search::new(SearchSettings {
         start: 100.0 * 2_f64.powf((seed * 37 % 200) as f64 / 200.0),
         most: None,
         precision: budget.precision,
@@ -117,7 +118,7 @@ fn searched(budget: Budget, seed: u64) -> (Search, usize) {
     let (mut chance, mut trials) = (Randomness::new(seed), 0);
     while let Some(step) = search.next_step() {
         let draws = trial(&mut chance, step);
-        search.tell(step, outcome(&draws));
+        search.report(step, outcome(&draws));
         trials += 1;
     }
     (search, trials)
@@ -155,7 +156,7 @@ impl Tally {
         let bracket = search.bracket();
         let [low, open, high] = [bracket.low, bracket.not_shown, bracket.high]
             .map(|end| end.expect("a bracket has its ends"));
-        if search.ending() == Some(Ending::Bracketed) {
+        if search.ending() == Some(SearchEnding::Bracketed) {
             assert_eq!(search.confirmed(), Some(low), "seed {seed}");
             let is_near = open / low <= budget.precision + 1e-6;
             assert!(is_near || search.no_further().is_some(), "seed {seed}: {bracket:?}");

@@ -9,7 +9,7 @@
 //! Shown: how often the interval holds θ, that nearly every search has both ends, and how many trials it takes.
 //! `cargo test -p stats --test contested -- --nocapture` prints the figures of docs/concepts/capacity.md.
 
-use stats::capacity::search::{Ending, Outcome, Search, Settings};
+use stats::capacity::search::{Search, SearchEnding, SearchSettings, StepOutcome};
 
 const SEARCHES: u64 = 2_000;
 /// Expansions, halvings, the high end at full length, four fresh trials and two checks of a target without noise.
@@ -38,8 +38,8 @@ impl Randomness {
     }
 }
 
-fn settings(seed: u64) -> Settings {
-    Settings {
+fn settings(seed: u64) -> SearchSettings {
+    SearchSettings {
         start: 100.0,
         most: None,
         precision: 1.05,
@@ -112,13 +112,13 @@ impl Tally {
             let own = limit * (noise.sigma * chance.normal()).exp();
             let is_hit = chance.uniform() <= noise.spikes;
             let passes = step.rate < own && !is_hit;
-            search.tell(step, if passes { Outcome::Passed } else { Outcome::Failed });
+            search.report(step, if passes { StepOutcome::Passed } else { StepOutcome::Failed });
         }
         let bracket = search.bracket();
         let low = bracket.low.unwrap_or(0.0);
         let high = bracket.high.unwrap_or(f64::INFINITY);
         self.held += usize::from(low <= limit && limit <= high);
-        self.bracketed += usize::from(search.ending() == Some(Ending::Bracketed));
+        self.bracketed += usize::from(search.ending() == Some(SearchEnding::Bracketed));
         self.widths.push(high / low);
         self.trials.push(trials);
     }

@@ -2,7 +2,9 @@
 //!
 //! Not here: reading these from the experiment file (see `http1::compile::expect`).
 
-pub mod evidence;
+pub mod answer_view;
+mod checks;
+pub mod expectations;
 pub mod json;
 pub mod pattern;
 pub mod rule;

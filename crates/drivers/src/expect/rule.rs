@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use plan::template::Template;
 use serde_json::Value;
 
-use super::evidence::Evidence;
+use super::answer_view::AnswerView;
 use super::json::{self, Path};
 use super::pattern::Pattern;
 use crate::http1::answer::BODY_LIMIT;
@@ -17,7 +17,7 @@ const SHOWN_LIMIT: usize = 80;
 
 /// A rule beside the status.
 #[derive(Debug, Clone)]
-pub enum Rule {
+pub enum AnswerRule {
     /// A field has this value.
     FieldIs(String, String),
     /// A field has a value with this in it.
@@ -34,7 +34,7 @@ pub enum Rule {
     JsonReads(Path, String, Template),
 }
 
-impl Rule {
+impl AnswerRule {
     /// Whether it looks at the head.
     pub fn needs_head(&self) -> bool {
         matches!(self, Self::FieldIs(..) | Self::FieldContains(..))
@@ -57,7 +57,7 @@ impl Rule {
     /// Holds the answer against the rule.
     ///
     /// Shape:  → what was seen, as `Err` if the rule is broken
-    pub fn check(&self, evidence: &Evidence<'_>) -> Result<String, String> {
+    pub fn check(&self, evidence: &AnswerView<'_>) -> Result<String, String> {
         match self {
             Self::FieldIs(name, wanted) => {
                 field(evidence, name, |value| value.trim() == wanted.as_str())
@@ -85,7 +85,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for AnswerRule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FieldIs(name, wanted) => write!(formatter, "header {name} is {wanted:?}"),
@@ -114,7 +114,7 @@ fn verdict(holds: bool, seen: String) -> Result<String, String> {
 }
 
 fn field(
-    evidence: &Evidence<'_>,
+    evidence: &AnswerView<'_>,
     name: &str,
     fits: impl Fn(&str) -> bool,
 ) -> Result<String, String> {
@@ -124,12 +124,12 @@ fn field(
     verdict(holds, seen)
 }
 
-fn contains(evidence: &Evidence<'_>, template: &Template) -> Result<String, String> {
+fn contains(evidence: &AnswerView<'_>, template: &Template) -> Result<String, String> {
     let body = String::from_utf8_lossy(evidence.body);
     verdict(body.contains(&rendered(evidence, template)), shown(&body))
 }
 
-fn rendered(evidence: &Evidence<'_>, template: &Template) -> String {
+fn rendered(evidence: &AnswerView<'_>, template: &Template) -> String {
     let mut text = Vec::new();
     template.render(evidence.context.call, evidence.context.rows, &mut text);
     String::from_utf8_lossy(&text).into_owned()

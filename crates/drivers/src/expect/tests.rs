@@ -7,14 +7,14 @@ use plan::diagnostic::Span;
 use plan::template::Template;
 use serde_json::json;
 
-use super::evidence::{Evidence, Undecodable, decode};
+use super::answer_view::{AnswerView, Undecodable, decode};
 use super::json::{Path, same};
 use super::pattern::Pattern;
-use super::rule::Rule;
+use super::rule::AnswerRule;
 use crate::http1::answer::BODY_LIMIT;
-use crate::http1::codec::fault::Fault;
 use crate::http1::codec::head::Coding;
-use crate::http1::request::Context;
+use crate::http1::codec::protocol_error::ProtocolError;
+use crate::http1::request::RenderContext;
 use crate::statuses::{Allowed, Statuses};
 
 const HEAD: &[u8] =
@@ -23,24 +23,24 @@ const BODY: &[u8] =
     br#"{"total": 10, "price": 2.5, "results": [{"id": 1}, {"id": 2}], "name": "x7"}"#;
 
 #[track_caller]
-fn check(rule: &Rule, text: &str, seen: Result<&str, &str>) {
+fn check(rule: &AnswerRule, text: &str, seen: Result<&str, &str>) {
     let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
-    let context = Context { call: &call, rows: None, authority: "" };
-    let evidence = Evidence::new(HEAD, 77, BODY, context);
+    let context = RenderContext { call: &call, rows: None, authority: "" };
+    let evidence = AnswerView::new(HEAD, 77, BODY, context);
     assert_eq!(rule.to_string(), text);
     let expected = seen.map(str::to_owned).map_err(str::to_owned);
     assert_eq!(rule.check(&evidence), expected, "{text}");
 }
 
-fn json_rule(path: &str, value: serde_json::Value) -> Rule {
-    Rule::Json(Path::compile(path).unwrap(), value)
+fn json_rule(path: &str, value: serde_json::Value) -> AnswerRule {
+    AnswerRule::Json(Path::compile(path).unwrap(), value)
 }
 
 #[test]
 fn fields_are_compared_by_name_and_whole_value_or_part() {
     let html = "text/html; charset=utf-8";
-    let is = |name: &str, value: &str| Rule::FieldIs(name.into(), value.into());
-    let contains = |name: &str, value: &str| Rule::FieldContains(name.into(), value.into());
+    let is = |name: &str, value: &str| AnswerRule::FieldIs(name.into(), value.into());
+    let contains = |name: &str, value: &str| AnswerRule::FieldContains(name.into(), value.into());
     check(&is("content-type", html), &format!("header content-type is {html:?}"), Ok(html));
     check(&is("content-type", "text/html"), "header content-type is \"text/html\"", Err(html));
     check(&contains("content-type", "html"), "header content-type contains \"html\"", Ok(html));
@@ -50,33 +50,40 @@ fn fields_are_compared_by_name_and_whole_value_or_part() {
 
 #[test]
 fn sizes_lie_in_a_range() {
-    check(&Rule::Size(77..=77), "body of 77 bytes", Ok("77 bytes"));
-    check(&Rule::Size(0..=76), "body of 0 to 76 bytes", Err("77 bytes"));
-    check(&Rule::Size(78..=u64::MAX), "body of at least 78 bytes", Err("77 bytes"));
+    check(&AnswerRule::Size(77..=77), "body of 77 bytes", Ok("77 bytes"));
+    check(&AnswerRule::Size(0..=76), "body of 0 to 76 bytes", Err("77 bytes"));
+    check(&AnswerRule::Size(78..=u64::MAX), "body of at least 78 bytes", Err("77 bytes"));
 }
 
 #[test]
 fn texts_are_found_templates_included() {
     let shown = String::from_utf8(BODY.to_vec()).unwrap();
     let contains = |text: &str| {
-        Rule::Contains(text.to_owned(), Template::compile(text, Span::default(), None).unwrap())
+        AnswerRule::Contains(
+            text.to_owned(),
+            Template::compile(text, Span::default(), None).unwrap(),
+        )
     };
     check(&contains("results"), "body contains \"results\"", Ok(&shown));
     check(&contains("x{{sequence}}"), "body contains \"x{{sequence}}\"", Ok(&shown));
     check(&contains("x8"), "body contains \"x8\"", Err(&shown));
     check(
-        &Rule::Matches(Pattern::compile("\"id\": [0-9]").unwrap()),
+        &AnswerRule::Matches(Pattern::compile("\"id\": [0-9]").unwrap()),
         "body matches \"\\\"id\\\": [0-9]\"",
         Ok(&shown),
     );
-    check(&Rule::Matches(Pattern::compile("^x").unwrap()), "body matches \"^x\"", Err(&shown));
+    check(
+        &AnswerRule::Matches(Pattern::compile("^x").unwrap()),
+        "body matches \"^x\"",
+        Err(&shown),
+    );
 }
 
 #[test]
 fn json_values_read_like_a_template() {
     let reads = |path: &str, text: &str| {
         let template = Template::compile(text, Span::default(), None).unwrap();
-        Rule::JsonReads(Path::compile(path).unwrap(), text.to_owned(), template)
+        AnswerRule::JsonReads(Path::compile(path).unwrap(), text.to_owned(), template)
     };
     check(&reads("$.name", "x{{sequence}}"), "$.name is \"x{{sequence}}\"", Ok("\"x7\""));
     check(&reads("$.name", "{{sequence}}"), "$.name is \"{{sequence}}\"", Err("\"x7\""));
@@ -144,8 +151,8 @@ fn what_searches_much_reads_less() {
     }
     let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
     let body = vec![b' '; (64 << 10) + 1];
-    let context = Context { call: &call, rows: None, authority: "" };
-    let evidence = Evidence::new(&[], 0, &body, context);
+    let context = RenderContext { call: &call, rows: None, authority: "" };
+    let evidence = AnswerView::new(&[], 0, &body, context);
     let rule = json_rule("$..[?@..id]", json!(1));
     let says = "`$..[?@..id] is 1` reads 65536 bytes at most, and the body has 65537";
     assert_eq!(evidence.too_long(std::slice::from_ref(&rule), &[]).as_deref(), Some(says));
@@ -199,6 +206,6 @@ fn bodies_are_decompressed_within_a_limit() {
     assert!(matches!(decode(Coding::Gzip, b"not gzip"), Err(Undecodable::Gzip(_))));
     let bomb = gzip(&vec![0; BODY_LIMIT + 1]);
     assert!(bomb.len() < BODY_LIMIT / 100, "small on the wire");
-    let too_long = Undecodable::TooLong(Fault::BodyTooLong(BODY_LIMIT));
+    let too_long = Undecodable::TooLong(ProtocolError::BodyTooLong(BODY_LIMIT));
     assert_eq!(decode(Coding::Gzip, &bomb), Err(too_long));
 }

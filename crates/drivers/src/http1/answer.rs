@@ -6,9 +6,9 @@ use engine::transport::failure_kind;
 use record::FailureKind;
 
 use super::codec::body::Body;
-use super::codec::fault::Fault;
 use super::codec::head::{Coding, Head};
-use super::conversation::{Conversation, Trouble};
+use super::codec::protocol_error::ProtocolError;
+use super::conversation::{Conversation, ReadError};
 
 /// A body that something needs may have so many bytes, as sent and as decoded.
 pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -55,15 +55,15 @@ pub struct Failure {
     pub detail: String,
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<ProtocolError> for Failure {
+    fn from(fault: ProtocolError) -> Self {
         Self { kind: fault.kind(), detail: fault.to_string() }
     }
 }
 
-/// The question of one exchange, as far as reading the answer depends on it.
+/// The sent_request of one exchange, as far as reading the answer depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct SentRequest<'a> {
     /// What is to be sent after the encoded bytes.
     pub tail: &'a [u8],
     /// Whether the method is HEAD.
@@ -79,14 +79,14 @@ impl Conversation {
     ///
     /// Errors: the kind of failure and what was seen
     /// Cost:   no allocation, unless the body is kept and longer than any before
-    pub async fn ask<C: Clock>(
+    pub async fn exchange<C: Clock>(
         &mut self,
-        question: &Question<'_>,
+        sent_request: &SentRequest<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
-        let head = self.read_head(question, exchange).await?;
+        let head = self.read_head(sent_request, exchange).await?;
         exchange.status = head.status;
-        let size = self.read_body(&head, question, exchange).await?;
+        let size = self.read_body(&head, sent_request, exchange).await?;
         // An answer may come before the request is out; then nobody knows what the peer reads next.
         let reusable = head.keep_alive && self.is_sent();
         Ok(Answer { status: head.status, reusable, coding: head.coding, size })
@@ -94,20 +94,20 @@ impl Conversation {
 
     async fn read_head<C: Clock>(
         &mut self,
-        question: &Question<'_>,
+        sent_request: &SentRequest<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Head, Failure> {
         // Read before parsing: what was there before the request was sent is no answer to it.
         loop {
-            if self.read_more(question, exchange).await? == 0 {
+            if self.read_more(sent_request, exchange).await? == 0 {
                 let seen = self.input.unread().len();
                 return Err(self.closed(match seen {
                     0 => "before the answer".to_owned(),
                     seen => format!("after {seen} bytes of the head of the answer"),
                 }));
             }
-            while let Some(head) = self.input.head(question.is_head)? {
-                if question.keep.head {
+            while let Some(head) = self.input.head(sent_request.is_head)? {
+                if sent_request.keep.head {
                     self.kept_head.clear();
                     self.kept_head.extend_from_slice(&self.input.unread()[..head.length]);
                 }
@@ -122,17 +122,17 @@ impl Conversation {
     async fn read_body<C: Clock>(
         &mut self,
         head: &Head,
-        question: &Question<'_>,
+        sent_request: &SentRequest<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<u64, Failure> {
         let mut body = Body::new(head.framing);
         let mut size = 0;
         loop {
-            self.take_body(&mut body, question.keep.body, &mut size)?;
+            self.take_body(&mut body, sent_request.keep.body, &mut size)?;
             if body.is_done() {
                 break;
             }
-            if self.read_more(question, exchange).await? == 0 {
+            if self.read_more(sent_request, exchange).await? == 0 {
                 if body.may_end() {
                     break;
                 }
@@ -146,12 +146,17 @@ impl Conversation {
         }
         match self.input.unread().len() {
             0 => Ok(size),
-            trailing => Err(Fault::Trailing(trailing).into()),
+            trailing => Err(ProtocolError::Trailing(trailing).into()),
         }
     }
 
     /// Takes what there is of the body out of the input.
-    fn take_body(&mut self, body: &mut Body, keep: KeepBody, size: &mut u64) -> Result<(), Fault> {
+    fn take_body(
+        &mut self,
+        body: &mut Body,
+        keep: KeepBody,
+        size: &mut u64,
+    ) -> Result<(), ProtocolError> {
         while !self.input.is_empty() && !body.is_done() {
             let unread = self.input.unread();
             let (consumed, data) = body.decode(unread)?;
@@ -159,7 +164,7 @@ impl Conversation {
             let data = match keep {
                 KeepBody::Nothing => &[],
                 KeepBody::All if *size > BODY_LIMIT as u64 => {
-                    return Err(Fault::BodyTooLong(BODY_LIMIT));
+                    return Err(ProtocolError::BodyTooLong(BODY_LIMIT));
                 }
                 KeepBody::All => &unread[data],
                 KeepBody::Beginning => {
@@ -175,14 +180,14 @@ impl Conversation {
 
     async fn read_more<C: Clock>(
         &mut self,
-        question: &Question<'_>,
+        sent_request: &SentRequest<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<usize, Failure> {
         let nothing_yet = exchange.bytes_received == 0;
-        let read = self.fill(question.tail, exchange).await.map_err(Failure::from)?;
+        let read = self.fill(sent_request.tail, exchange).await.map_err(Failure::from)?;
         exchange.note_read();
         if nothing_yet && read > 0 {
-            exchange.stamp(super::FIRST_BYTE, exchange.read_at - question.began);
+            exchange.stamp(super::FIRST_BYTE, exchange.read_at - sent_request.began);
         }
         Ok(read)
     }
@@ -201,18 +206,18 @@ impl Conversation {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<ReadError> for Failure {
+    fn from(trouble: ReadError) -> Self {
         match trouble {
-            Trouble::Stream(error) => Self {
+            ReadError::Stream(error) => Self {
                 kind: failure_kind(&error),
                 detail: format!("the connection failed: {error}"),
             },
-            Trouble::Stale(0) => Self {
+            ReadError::Stale(0) => Self {
                 kind: FailureKind::Closed,
                 detail: "the peer closed the connection before the request was sent".into(),
             },
-            Trouble::Stale(length) => Self {
+            ReadError::Stale(length) => Self {
                 kind: FailureKind::Malformed,
                 detail: format!("{length} bytes came before the request was sent"),
             },

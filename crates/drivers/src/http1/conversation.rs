@@ -16,9 +16,9 @@ use engine::driver::{Call, Exchange};
 use engine::transport::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::codec::fault::Fault;
 use super::codec::head::{self, HEAD_LIMIT, Head};
-use super::request::Scratch;
+use super::codec::protocol_error::ProtocolError;
+use super::request::RenderBuffers;
 
 /// Memory that a body may leave behind in a connection for the next one.
 const IDLE_LIMIT: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ const KNOWN_LIMIT: usize = 1024;
 
 /// Why no more bytes came.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum ReadError {
     /// The stream failed.
     Stream(io::Error),
     /// So many bytes were there before the request was sent; 0: the peer had closed.
@@ -45,9 +45,9 @@ pub struct Conversation {
     pub(super) call: Call,
     /// Index of the request that was encoded.
     pub(super) request: usize,
-    pub(super) scratch: Scratch,
-    pub(super) output: Output,
-    pub(super) input: Input,
+    pub(super) scratch: RenderBuffers,
+    pub(super) output: WriteBuffer,
+    pub(super) input: ReadBuffer,
     /// The final head, where something needs it.
     pub(super) kept_head: Vec<u8>,
     /// The body without its framing, where something needs it.
@@ -56,7 +56,7 @@ pub struct Conversation {
 
 /// The encoded request, and how much of it is gone.
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct WriteBuffer {
     /// Head and small body.
     pub(super) bytes: Vec<u8>,
     sent: usize,
@@ -69,13 +69,13 @@ pub struct Output {
 
 /// What was read and not yet understood.
 #[derive(Debug)]
-pub struct Input {
+pub struct ReadBuffer {
     buffer: Box<[u8]>,
     taken: usize,
     filled: usize,
     /// Length of the head when it was last found to be incomplete.
     tried: usize,
-    known: Known,
+    known: CachedHead,
 }
 
 /// The last head that was understood.
@@ -83,7 +83,7 @@ pub struct Input {
 /// A server answers the same question with the same bytes, but for a date each second; comparing
 /// them costs a fraction of parsing them again, and the same bytes mean the same.
 #[derive(Debug)]
-struct Known {
+struct CachedHead {
     bytes: Vec<u8>,
     request_was_head: bool,
     head: Option<Head>,
@@ -97,9 +97,9 @@ impl Conversation {
             authority: authority.into(),
             call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
             request: 0,
-            scratch: Scratch::default(),
-            output: Output::default(),
-            input: Input::default(),
+            scratch: RenderBuffers::default(),
+            output: WriteBuffer::default(),
+            input: ReadBuffer::default(),
             kept_head: Vec::new(),
             kept_body: Vec::new(),
         }
@@ -123,7 +123,7 @@ impl Conversation {
         &mut self,
         tail: &[u8],
         exchange: &mut Exchange<C>,
-    ) -> Result<usize, Trouble> {
+    ) -> Result<usize, ReadError> {
         self.input.make_room();
         poll_fn(|context| self.poll_fill(tail, context, exchange)).await
     }
@@ -154,16 +154,16 @@ impl Conversation {
         tail: &[u8],
         context: &mut Context<'_>,
         exchange: &mut Exchange<C>,
-    ) -> Poll<Result<usize, Trouble>> {
+    ) -> Poll<Result<usize, ReadError>> {
         if !self.output.begun {
             self.output.begun = true;
             if !self.input.is_empty() {
-                return Poll::Ready(Err(Trouble::Stale(self.input.unread().len())));
+                return Poll::Ready(Err(ReadError::Stale(self.input.unread().len())));
             }
             if let Poll::Ready(stale) = self.input.poll(&mut self.stream, context) {
                 return Poll::Ready(stale.map_or_else(
-                    |error| Err(Trouble::Stream(error)),
-                    |length| Err(Trouble::Stale(length)),
+                    |error| Err(ReadError::Stream(error)),
+                    |length| Err(ReadError::Stale(length)),
                 ));
             }
             self.output.drive(&mut self.stream, tail, context, exchange);
@@ -174,13 +174,13 @@ impl Conversation {
         } else if !self.output.flushed {
             self.output.drive(&mut self.stream, tail, context, exchange);
         }
-        let read = ready!(self.input.poll(&mut self.stream, context)).map_err(Trouble::Stream)?;
+        let read = ready!(self.input.poll(&mut self.stream, context)).map_err(ReadError::Stream)?;
         exchange.bytes_received += read as u64;
         Poll::Ready(Ok(read))
     }
 }
 
-impl Output {
+impl WriteBuffer {
     fn clear(&mut self) {
         self.bytes.clear();
         self.sent = 0;
@@ -229,20 +229,20 @@ impl Output {
     }
 }
 
-impl Default for Input {
+impl Default for ReadBuffer {
     fn default() -> Self {
         let buffer = vec![0; HEAD_LIMIT].into_boxed_slice();
-        Self { buffer, taken: 0, filled: 0, tried: 0, known: Known::default() }
+        Self { buffer, taken: 0, filled: 0, tried: 0, known: CachedHead::default() }
     }
 }
 
-impl Default for Known {
+impl Default for CachedHead {
     fn default() -> Self {
         Self { bytes: Vec::with_capacity(KNOWN_LIMIT), request_was_head: false, head: None }
     }
 }
 
-impl Known {
+impl CachedHead {
     /// The head at the beginning of these bytes, if it is the known one.
     fn at(&self, unread: &[u8], request_was_head: bool) -> Option<Head> {
         self.head.filter(|_| {
@@ -261,7 +261,7 @@ impl Known {
     }
 }
 
-impl Input {
+impl ReadBuffer {
     /// What was read and not yet taken.
     pub fn unread(&self) -> &[u8] {
         &self.buffer[self.taken..self.filled]
@@ -285,7 +285,7 @@ impl Input {
     /// doubled, so that one sent byte by byte costs O(n) and not O(n²).
     ///
     /// Errors: the first rule of the protocol that it breaks
-    pub fn head(&mut self, request_was_head: bool) -> Result<Option<Head>, Fault> {
+    pub fn head(&mut self, request_was_head: bool) -> Result<Option<Head>, ProtocolError> {
         let unread = &self.buffer[self.taken..self.filled];
         if let Some(head) = self.known.at(unread, request_was_head) {
             return Ok(Some(head));
@@ -337,7 +337,7 @@ mod tests {
     use super::super::codec::head::Framing;
     use super::*;
 
-    fn framing(input: &mut Input, bytes: &[u8], request_was_head: bool) -> Option<Framing> {
+    fn framing(input: &mut ReadBuffer, bytes: &[u8], request_was_head: bool) -> Option<Framing> {
         input.buffer[..bytes.len()].copy_from_slice(bytes);
         (input.taken, input.filled, input.tried) = (0, bytes.len(), 0);
         input.head(request_was_head).unwrap().map(|head| head.framing)
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_known_head_is_recognised_only_whole_and_for_the_same_kind_of_request() {
-        let mut input = Input::default();
+        let mut input = ReadBuffer::default();
         let five = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
         let six = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!";
         assert_eq!(framing(&mut input, five, false), Some(Framing::Length(5)));

@@ -48,7 +48,7 @@ impl Driver for Http1 {
     }
 
     fn note(&self, operation: &Operation) -> Option<String> {
-        operation.judge.told.note()
+        operation.check.reported_times.note()
     }
 
     async fn connect<C: Clock>(

@@ -1,21 +1,21 @@
 //! HTTP/1.1, written out by hand because it is the hot path.
 //!
 //! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
-//! (`conversation`), reads an answer (`answer`, `codec`), and the operation judges it
-//! (`operation`, `judge`, `expect`). `probe` does the same once, and shows everything.
+//! (`conversation`), reads an answer (`answer`, `codec`), and the operation checks it
+//! (`operation`, `answer_check`, `expect`). `probe` does the same once, and shows everything.
 //!
 //! Not here: connecting and TLS (see `engine::transport`), HTTP/2, following redirects.
 
 pub mod answer;
+pub mod answer_check;
 pub mod codec;
 pub mod compile;
 pub mod conversation;
 pub mod driver;
-pub mod judge;
 pub mod operation;
 pub mod probe;
+pub mod reported_times;
 pub mod request;
-pub mod told;
 
 /// Index of the `first_byte` span among this driver's own.
 const FIRST_BYTE: usize = 0;

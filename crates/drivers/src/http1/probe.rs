@@ -7,7 +7,7 @@ use engine::driver::{Call, Exchange};
 use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use super::conversation::Conversation;
 use super::operation::{Operation, seen};
-use crate::expect::evidence;
+use crate::expect::answer_view;
 use crate::probe::Probe;
 
 /// Performs one operation on this connection and shows all of it.
@@ -23,19 +23,19 @@ pub async fn probe<C: Clock>(
     operation.encode(conversation, call);
     let keep = Keep { head: true, body: KeepBody::Beginning };
     exchange.started_at = exchange.now();
-    let question = operation.question(conversation, exchange.started_at, keep);
-    let request = [conversation.output.bytes.as_slice(), question.tail].concat();
-    let result = conversation.ask(&question, exchange).await;
+    let sent_request = operation.sent_request(conversation, exchange.started_at, keep);
+    let request = [conversation.output.bytes.as_slice(), sent_request.tail].concat();
+    let result = conversation.exchange(&sent_request, exchange).await;
     let (outcome, checks) = match &result {
         Ok(answer) => {
-            let outcome = operation.judge(answer, conversation, exchange);
-            (outcome, operation.judge.checks(&seen(answer, conversation)))
+            let outcome = operation.outcome(answer, conversation, exchange);
+            (outcome, operation.check.checks(&seen(answer, conversation)))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
     let raw = &conversation.kept_body;
     let decoded =
-        result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
+        result.ok().and_then(|answer| answer_view::decode(answer.coding, raw).ok().flatten());
     Probe {
         request,
         head: conversation.kept_head.clone(),

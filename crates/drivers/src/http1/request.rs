@@ -63,14 +63,14 @@ pub enum Segment {
 
 /// Memory for rendering, kept from one operation to the next.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
+pub struct RenderBuffers {
     rendered: Vec<u8>,
     body: Vec<u8>,
 }
 
 /// What templates are rendered with.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct RenderContext<'a> {
     /// The operation about to be performed.
     pub call: &'a Call,
     /// Its data.
@@ -83,8 +83,13 @@ impl Request {
     /// Appends the request to `out`, all but its `tail`.
     ///
     /// Cost:   O(n) time; allocates only when a buffer must grow
-    pub fn encode(&self, context: &Context<'_>, scratch: &mut Scratch, out: &mut Vec<u8>) {
-        let Scratch { rendered, body } = scratch;
+    pub fn encode(
+        &self,
+        context: &RenderContext<'_>,
+        scratch: &mut RenderBuffers,
+        out: &mut Vec<u8>,
+    ) {
+        let RenderBuffers { rendered, body } = scratch;
         body.clear();
         if self.body.literal().is_none() {
             self.body.append(context, rendered, body);
@@ -107,7 +112,7 @@ impl Request {
 
 impl Payload {
     /// Appends the body of this call.
-    pub fn append(&self, context: &Context<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub fn append(&self, context: &RenderContext<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
         match self {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Segments(segments) => {
@@ -128,7 +133,7 @@ impl Piece {
     /// Appends it for this call, whose body has this length; `rendered` is memory to work in.
     pub fn append(
         &self,
-        context: &Context<'_>,
+        context: &RenderContext<'_>,
         body_length: usize,
         rendered: &mut Vec<u8>,
         out: &mut Vec<u8>,
@@ -149,7 +154,7 @@ impl Piece {
 }
 
 impl Segment {
-    fn append(&self, context: &Context<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
+    fn append(&self, context: &RenderContext<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
         match self {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Text(template) => template.render(context.call, context.rows, out),
@@ -158,7 +163,7 @@ impl Segment {
     }
 }
 
-impl Context<'_> {
+impl RenderContext<'_> {
     fn render<'a>(&self, template: &Template, rendered: &'a mut Vec<u8>) -> &'a [u8] {
         rendered.clear();
         template.render(self.call, self.rows, rendered);

@@ -10,11 +10,11 @@ use h2::RecvStream;
 use http::header::{CONTENT_ENCODING, HeaderMap};
 use record::FailureKind;
 
+use super::connection::{PreparedRequest, StreamSlot};
 use super::failure;
-use super::line::{Line, Prepared};
 use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
-use crate::http1::codec::fault::Fault;
 use crate::http1::codec::head::{Coding, FIELDS_LIMIT, HEAD_LIMIT, coding};
+use crate::http1::codec::protocol_error::ProtocolError;
 
 /// What a field counts beside its name and value (RFC 9113 section 6.5.2).
 const FIELD_BYTES: usize = 32;
@@ -30,19 +30,19 @@ pub struct Answer {
     pub size: u64,
 }
 
-impl Line {
+impl StreamSlot {
     /// Hands over what was encoded and reads the answer to its end. Dropped before that, it resets the stream
     /// (`CANCEL`).
     ///
     /// Errors: the kind of failure and what was seen
-    pub async fn ask<C: Clock>(
+    pub async fn exchange<C: Clock>(
         &mut self,
         keep: Keep,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
         // An empty text takes no memory.
         let prepared = std::mem::replace(&mut self.prepared, Err(String::new()));
-        let Prepared { head, body } = prepared.map_err(|why| Failure {
+        let PreparedRequest { head, body } = prepared.map_err(|why| Failure {
             kind: FailureKind::TooLarge,
             detail: format!("the request cannot be sent: {why}"),
         })?;
@@ -90,11 +90,11 @@ impl Line {
         Ok(size)
     }
 
-    fn keep(&mut self, data: &Bytes, keep: KeepBody, size: u64) -> Result<(), Fault> {
+    fn keep(&mut self, data: &Bytes, keep: KeepBody, size: u64) -> Result<(), ProtocolError> {
         let kept = match keep {
             KeepBody::Nothing => return Ok(()),
             KeepBody::All if size > BODY_LIMIT as u64 => {
-                return Err(Fault::BodyTooLong(BODY_LIMIT));
+                return Err(ProtocolError::BodyTooLong(BODY_LIMIT));
             }
             KeepBody::All => data.len(),
             KeepBody::Beginning => data.len().min(BODY_LIMIT - self.kept_body.len()),
@@ -105,13 +105,13 @@ impl Line {
 }
 
 /// The limits that heads of HTTP/1.1 have.
-fn check(fields: &HeaderMap) -> Result<(), Fault> {
+fn check(fields: &HeaderMap) -> Result<(), ProtocolError> {
     if fields.len() > FIELDS_LIMIT {
-        return Err(Fault::TooManyFields(FIELDS_LIMIT));
+        return Err(ProtocolError::TooManyFields(FIELDS_LIMIT));
     }
     let sizes = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES);
     if sizes.sum::<usize>() > HEAD_LIMIT {
-        return Err(Fault::HeadTooLong(HEAD_LIMIT));
+        return Err(ProtocolError::HeadTooLong(HEAD_LIMIT));
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use plan::document::{Entry, Node, Table, Value};
 
 use super::operation::Operation;
 use super::request::{OF_A_CONNECTION, Request};
-use crate::http1::compile::request::{Drafts, drafts};
-use crate::http1::judge::Judge;
+use crate::http1::answer_check::AnswerCheck;
+use crate::http1::compile::request::{OperationDraft, drafts};
 use crate::table::one_or_more;
 
 /// Compiles an operation of the plan.
@@ -15,7 +15,7 @@ use crate::table::one_or_more;
 /// Errors: every problem of its `http2` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
     let misplaced = misplaced(&planned.table);
-    let Drafts { requests, expectation } = match drafts(planned) {
+    let OperationDraft { requests, expectation } = match drafts(planned) {
         Ok(drafts) if misplaced.is_empty() => drafts,
         Ok(_) => return Err(misplaced),
         Err(problems) => return Err(problems.into_iter().chain(misplaced).collect()),
@@ -24,7 +24,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
         vec![Diagnostic::new(planned.table.span, what, "in the requests of this operation")]
     };
     let requests = requests.iter().map(Request::of).collect::<Result<Vec<_>, _>>();
-    Ok(Operation::new(requests.map_err(refuse)?, Judge::of(expectation, planned)))
+    Ok(Operation::new(requests.map_err(refuse)?, AnswerCheck::of(expectation, planned)))
 }
 
 /// Fields of the `header` table that no request of HTTP/2 may have.

@@ -15,9 +15,9 @@ use plan::operation::Part;
 use record::{FailureKind, Outcome};
 
 use super::compile;
-use super::ending::Ending;
+use super::connection::{Connection, RequestOrigin, StreamSlot};
+use super::connection_end::ConnectionEnd;
 use super::failure;
-use super::line::{Connection, Line, Place};
 use super::operation::Operation;
 use super::wire::Wire;
 use crate::http1::codec::head::HEAD_LIMIT;
@@ -50,7 +50,7 @@ impl Http2 {
 impl Driver for Http2 {
     type Operation = Operation;
     type Connection = Connection;
-    type Stream = Line;
+    type Stream = StreamSlot;
 
     fn span_names(&self) -> &[&'static str] {
         Self::SPANS
@@ -93,7 +93,7 @@ impl Driver for Http2 {
             (FailureKind::Unreachable, detail)
         })?;
         let scheme = if is_tls { Scheme::HTTPS } else { Scheme::HTTP };
-        let ending = Rc::new(Ending::default());
+        let ending = Rc::new(ConnectionEnd::default());
         let wire = Wire::new(stream, Rc::clone(&ending));
         let (send, connection) = builder().handshake::<_, Bytes>(wire).await.map_err(|error| {
             let failure = failure::of(&error, &ending);
@@ -105,11 +105,11 @@ impl Driver for Http2 {
             let _ = connection.await;
             ended.come();
         });
-        let connection = Connection::new(send, ending, Place { scheme, authority });
+        let connection = Connection::new(send, ending, RequestOrigin { scheme, authority });
         Ok(NewConnection { connection, background: Some(background) })
     }
 
-    fn open_stream(&self, connection: &mut Connection) -> Option<Line> {
+    fn open_stream(&self, connection: &mut Connection) -> Option<StreamSlot> {
         connection.open_stream()
     }
 
@@ -117,20 +117,20 @@ impl Driver for Http2 {
         !connection.is_over()
     }
 
-    fn encode(&self, operation: &Operation, stream: &mut Line, call: &Call) {
+    fn encode(&self, operation: &Operation, stream: &mut StreamSlot, call: &Call) {
         operation.encode(stream, call);
     }
 
     async fn perform<C: Clock>(
         &self,
         operation: &Operation,
-        stream: &mut Line,
+        stream: &mut StreamSlot,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         operation.perform(stream, exchange).await
     }
 
-    async fn idle(&self, stream: &mut Line) {
+    async fn idle(&self, stream: &mut StreamSlot) {
         stream.idle().await;
     }
 }

@@ -8,11 +8,11 @@ use engine::transport::failure_kind;
 use h2::{Error, Reason};
 use record::FailureKind;
 
-use super::ending::Ending;
+use super::connection_end::ConnectionEnd;
 use crate::http1::answer::Failure;
 
 /// The failure that this error stands for.
-pub fn of(error: &Error, ending: &Ending) -> Failure {
+pub fn of(error: &Error, ending: &ConnectionEnd) -> Failure {
     if ending.speaks_http1() {
         let detail = "the peer answers HTTP/1.1, not HTTP/2: ask it with `http`".to_owned();
         return Failure { kind: FailureKind::Malformed, detail };

@@ -7,10 +7,10 @@ use engine::driver::{Call, Exchange};
 use record::Outcome;
 
 use super::answer::Answer;
-use super::line::Line;
+use super::connection::StreamSlot;
 use super::request::Request;
-use crate::http1::judge::{Judge, Seen};
-use crate::http1::request::Context;
+use crate::http1::answer_check::{AnswerCheck, ReceivedAnswer};
+use crate::http1::request::RenderContext;
 
 /// A compiled operation.
 #[derive(Debug)]
@@ -18,35 +18,39 @@ pub struct Operation {
     /// One, or one for each row of a target file.
     requests: Vec<Request>,
     /// What answers are held against, and what is read from them.
-    pub judge: Judge,
+    pub check: AnswerCheck,
     /// The fewest streams at a time that a peer allowed where that was too few, over all workers.
     allowed: AtomicUsize,
 }
 
 impl Operation {
-    /// One of these requests, judged so.
-    pub fn new(requests: Vec<Request>, judge: Judge) -> Self {
-        Self { requests, judge, allowed: AtomicUsize::new(usize::MAX) }
+    /// An operation of these requests, whose answers are checked so.
+    pub fn new(requests: Vec<Request>, check: AnswerCheck) -> Self {
+        Self { requests, check, allowed: AtomicUsize::new(usize::MAX) }
     }
 
     /// Makes the request of this call.
-    pub fn encode(&self, line: &mut Line, call: &Call) {
+    pub fn encode(&self, line: &mut StreamSlot, call: &Call) {
         line.clear();
         line.call = *call;
         let request = &self.requests[if self.requests.len() > 1 { call.row } else { 0 }];
-        let Line { place, memory, prepared, .. } = line;
-        let (rows, authority) = (self.judge.rows.as_deref(), place.authority.as_str());
-        *prepared = request.prepare(&Context { call, rows, authority }, place, memory);
+        let StreamSlot { place, memory, prepared, .. } = line;
+        let (rows, authority) = (self.check.rows.as_deref(), place.authority.as_str());
+        *prepared = request.prepare(&RenderContext { call, rows, authority }, place, memory);
     }
 
-    /// Hands over what was encoded, reads the answer, and judges it.
+    /// Sends the encoded request, reads its answer, and checks it.
     ///
     /// The line is good for further operations, whatever became of this one, unless the connection is at its end.
-    pub async fn perform<C: Clock>(&self, line: &mut Line, exchange: &mut Exchange<C>) -> Outcome {
-        let outcome = match line.ask(self.judge.keep(), exchange).await {
+    pub async fn perform<C: Clock>(
+        &self,
+        line: &mut StreamSlot,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        let outcome = match line.exchange(self.check.keep(), exchange).await {
             Ok(answer) => {
                 self.note_limit(line);
-                self.judge.judge(&seen(&answer, line), exchange)
+                self.check.outcome(&seen(&answer, line), exchange)
             }
             Err(failure) => exchange.fail(failure.kind, || failure.detail),
         };
@@ -63,11 +67,12 @@ impl Operation {
                  requests waited in the connection, which is part of their service time"
             )
         });
-        let notes: Vec<String> = waited.into_iter().chain(self.judge.told.note()).collect();
+        let notes: Vec<String> =
+            waited.into_iter().chain(self.check.reported_times.note()).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    fn note_limit(&self, line: &mut Line) {
+    fn note_limit(&self, line: &mut StreamSlot) {
         if let Some(allowed) = line.too_few_allowed() {
             self.allowed.fetch_min(allowed, Ordering::Relaxed);
         }
@@ -75,9 +80,9 @@ impl Operation {
 }
 
 /// A complete answer and what the line kept of it.
-pub fn seen<'a>(answer: &Answer, line: &'a Line) -> Seen<'a> {
+pub fn seen<'a>(answer: &Answer, line: &'a StreamSlot) -> ReceivedAnswer<'a> {
     let Answer { status, coding, size } = *answer;
-    let Line { call, place, kept_head, kept_body, .. } = line;
+    let StreamSlot { call, place, kept_head, kept_body, .. } = line;
     let authority = place.authority.as_str();
-    Seen { status, coding, size, head: kept_head, body: kept_body, call, authority }
+    ReceivedAnswer { status, coding, size, head: kept_head, body: kept_body, call, authority }
 }

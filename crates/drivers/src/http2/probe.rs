@@ -5,9 +5,9 @@ use std::io::Write;
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 
-use super::line::{Line, Prepared};
+use super::connection::{PreparedRequest, StreamSlot};
 use super::operation::{Operation, seen};
-use crate::expect::evidence;
+use crate::expect::answer_view;
 use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use crate::probe::Probe;
 
@@ -16,7 +16,7 @@ use crate::probe::Probe;
 /// Heads are shown as fields, not as they are compressed; bodies as by HTTP/1.1.
 pub async fn probe<C: Clock>(
     operation: &Operation,
-    line: &mut Line,
+    line: &mut StreamSlot,
     call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
@@ -24,18 +24,18 @@ pub async fn probe<C: Clock>(
     let request = line.prepared.as_ref().map(shown).unwrap_or_default();
     exchange.started_at = exchange.now();
     let keep = Keep { head: true, body: KeepBody::Beginning };
-    let result = line.ask(keep, exchange).await;
+    let result = line.exchange(keep, exchange).await;
     let (outcome, checks) = match &result {
         Ok(answer) => {
             let seen = seen(answer, line);
-            (operation.judge.judge(&seen, exchange), operation.judge.checks(&seen))
+            (operation.check.outcome(&seen, exchange), operation.check.checks(&seen))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
     exchange.reusable = !line.is_over();
     let raw = &line.kept_body;
     let decoded =
-        result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
+        result.ok().and_then(|answer| answer_view::decode(answer.coding, raw).ok().flatten());
     Probe {
         request,
         head: shown_head(&line.kept_head),
@@ -48,8 +48,8 @@ pub async fn probe<C: Clock>(
 }
 
 /// A request with its fields as they are meant.
-fn shown(prepared: &Prepared) -> Vec<u8> {
-    let Prepared { head, body } = prepared;
+fn shown(prepared: &PreparedRequest) -> Vec<u8> {
+    let PreparedRequest { head, body } = prepared;
     let uri = head.uri();
     let pseudo = [
         (":method", head.method().as_str()),

@@ -5,9 +5,9 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, Parts, PathAndQuery};
 use http::{Method, Uri, Version};
 
-use super::line::{Memory, Place, Prepared};
-use crate::http1::compile::request::Draft;
-use crate::http1::request::{Context, Payload, Piece};
+use super::connection::{PreparedRequest, RenderBuffers, RequestOrigin};
+use crate::http1::compile::request::RequestDraft;
+use crate::http1::request::{Payload, Piece, RenderContext};
 
 /// What may stand in a request target of HTTP/1.1 as this instrument sends it, but not in a URI.
 const NOT_IN_A_URI: &[u8] = b"#<>`";
@@ -47,7 +47,7 @@ impl Request {
     /// What this draft comes to.
     ///
     /// Errors: what of it cannot be said
-    pub fn of(draft: &Draft) -> Result<Self, String> {
+    pub fn of(draft: &RequestDraft) -> Result<Self, String> {
         let method = Method::from_bytes(draft.method.as_bytes())
             .map_err(|error| format!("method {:?}: {error}", draft.method))?;
         let path = match &draft.path {
@@ -95,10 +95,10 @@ impl Request {
     /// Cost:   O(n) time; allocates for the map of its fields, which the connection keeps
     pub fn prepare(
         &self,
-        context: &Context<'_>,
-        place: &Place,
-        memory: &mut Memory,
-    ) -> Result<Prepared, String> {
+        context: &RenderContext<'_>,
+        place: &RequestOrigin,
+        memory: &mut RenderBuffers,
+    ) -> Result<PreparedRequest, String> {
         let body = match &self.body {
             Body::Same(bytes) => bytes.clone(),
             Body::Rendered(payload) => {
@@ -111,7 +111,7 @@ impl Request {
         parts.authority = Some(self.authority.as_ref().unwrap_or(&place.authority).clone());
         parts.path_and_query = Some(match &self.path {
             Path::Same(path) => path.clone(),
-            Path::Rendered(piece) => target(render(piece, (context, 0), memory))?,
+            Path::Rendered(piece) => target(render(piece, context, 0, memory))?,
         });
         let mut head = http::Request::new(());
         *head.method_mut() = self.method.clone();
@@ -119,16 +119,21 @@ impl Request {
         *head.version_mut() = Version::HTTP_2;
         *head.headers_mut() = self.fields.clone();
         for (name, piece) in &self.rendered {
-            let value = render(piece, (context, body.len()), memory);
+            let value = render(piece, context, body.len(), memory);
             let value = HeaderValue::from_maybe_shared(value)
                 .map_err(|error| format!("header {name}: {error}"))?;
             head.headers_mut().append(name.clone(), value);
         }
-        Ok(Prepared { head, body })
+        Ok(PreparedRequest { head, body })
     }
 }
 
-fn render(piece: &Piece, (context, length): (&Context<'_>, usize), memory: &mut Memory) -> Bytes {
+fn render(
+    piece: &Piece,
+    context: &RenderContext<'_>,
+    length: usize,
+    memory: &mut RenderBuffers,
+) -> Bytes {
     piece.append(context, length, &mut memory.rendered, &mut memory.out);
     memory.take()
 }

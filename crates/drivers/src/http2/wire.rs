@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use engine::transport::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::ending::Ending;
+use super::connection_end::ConnectionEnd;
 
 /// What servers of HTTP/1 begin with. The first byte of HTTP/2 is that of a short frame's length, which is 0.
 const HTTP1: [&[u8]; 3] = [b"HTTP/1.", b"<!", b"<html"];
@@ -21,12 +21,12 @@ const HTTP1: [&[u8]; 3] = [b"HTTP/1.", b"<!", b"<html"];
 pub struct Wire {
     stream: Stream,
     /// Until something came.
-    unread: Option<Rc<Ending>>,
+    unread: Option<Rc<ConnectionEnd>>,
 }
 
 impl Wire {
     /// Reads and writes this stream; what is learned of the peer goes to `ending`.
-    pub fn new(stream: Stream, ending: Rc<Ending>) -> Self {
+    pub fn new(stream: Stream, ending: Rc<ConnectionEnd>) -> Self {
         Self { stream, unread: Some(ending) }
     }
 }

@@ -9,8 +9,8 @@ use plan::diagnostic::Diagnostic;
 use record::{FailureKind, Outcome};
 
 use super::channel::Channel;
-use super::link::Link;
 use super::operation::Operation;
+use super::shared_client::SharedClient;
 use super::{WELCOME, compile};
 
 /// Exchanges over shared memory, as many at a time on a connection as its slots carry; each connection is a client of
@@ -21,7 +21,7 @@ pub struct Shm;
 /// A connection, whose streams share one client. It opens as many as are wanted: what its slots do not carry at once
 /// fails, and says so.
 #[derive(Debug)]
-pub struct Connection(Rc<Link>);
+pub struct Connection(Rc<SharedClient>);
 
 impl Shm {
     /// Names of its own spans.
@@ -58,10 +58,10 @@ impl Driver for Shm {
     ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let begun_at = exchange.now();
         exchange.timeout_kind = FailureKind::GreetingTimeout;
-        let greeted = Link::over(stream).await;
+        let greeted = SharedClient::over(stream).await;
         exchange.stamp(WELCOME, exchange.now() - begun_at);
-        let link = greeted.map_err(|failure| (failure.kind, failure.detail))?;
-        Ok(NewConnection { connection: Connection(Rc::new(link)), background: None })
+        let client = greeted.map_err(|failure| (failure.kind, failure.detail))?;
+        Ok(NewConnection { connection: Connection(Rc::new(client)), background: None })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Channel> {

@@ -1,8 +1,8 @@
 //! Exchanges over shared memory: a request in one region, its answer in the other one, nothing between.
 //!
 //! The other side is a producer of `shm_channel`. An operation is compiled to a template and what its answer must be
-//! (`compile`); a connection is a client of the channel with what wakes it (`link`), and a stream on it has one request
-//! under way at a time (`channel`); the operation asks and judges (`operation`), and `failure` says what can go wrong.
+//! (`compile`); a connection is a client of the channel with its wakers (`shared_client`), and a stream on it has one request
+//! under way at a time (`channel`); the operation exchanges and checks (`operation`), and `failure` lists what can go wrong.
 //!
 //! What is stamped: `welcome` is the greeting, from the open socket to the mapped regions; `written` is from the start
 //! until the request is in its slot and the worker on the other side was woken if it slept; `waited` from there until
@@ -17,9 +17,10 @@ pub mod channel;
 pub mod compile;
 pub mod driver;
 pub mod failure;
-mod link;
 pub mod operation;
+pub mod options;
 pub mod probe;
+mod shared_client;
 
 /// Names of the spans, in order.
 const SPANS: &[&str] = &["welcome", "written", "waited", "read", "there", "producer", "back"];

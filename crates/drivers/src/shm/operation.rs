@@ -1,4 +1,4 @@
-//! A compiled operation: its request, what is lent for the answer, and what that is held against.
+//! A compiled operation: its request, memory for the answer, and the expectations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +10,16 @@ use plan::template::Template;
 use record::Outcome;
 use shm_channel::{Answer, CRC32, Checksum, Times};
 
-use super::channel::{Channel, Wish};
+use super::channel::Channel;
 use super::failure::Failure;
+use super::options::AnswerOptions;
 use super::{BACK, PRODUCER, READ, THERE};
-use crate::expect::evidence::Evidence;
+use crate::expect::answer_view::AnswerView;
 use crate::expect::json::Path;
-use crate::expect::rule::Rule;
+use crate::expect::rule::AnswerRule;
 use crate::http1::answer::BODY_LIMIT;
-use crate::http1::request::Context;
-use crate::probe::Check;
+use crate::http1::request::RenderContext;
+use crate::probe::CheckedExpectation;
 
 /// A compiled operation.
 #[derive(Debug)]
@@ -28,11 +29,11 @@ pub struct Operation {
     /// Data that templates refer to.
     pub rows: Option<Arc<Rows>>,
     /// How the answer is waited for.
-    pub wish: Wish,
+    pub options: AnswerOptions,
     /// Whether the answer's CRC-32 must be the one that came along.
     pub checksum: bool,
     /// What else must hold.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AnswerRule>,
     /// Where each declared number stands in the answer.
     pub items: Vec<Path>,
     /// Answers without times that lie between request and answer, where they are asked for; over all workers.
@@ -51,24 +52,24 @@ impl Operation {
         self.body.render(call, self.rows.as_deref(), &mut channel.request);
     }
 
-    /// Sends what was encoded, waits for the answer, and judges it where it lies.
+    /// Sends the encoded request, waits for its answer, and checks it in place.
     pub async fn perform<C: Clock>(
         &self,
         channel: &mut Channel,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let asked = channel.ask(self.wish, exchange).await;
-        self.judge(asked, channel, exchange)
+        let answered = channel.exchange(self.options, exchange).await;
+        self.outcome(answered, channel, exchange)
     }
 
     /// What became of it; the memory of an answer is free again afterwards.
-    pub fn judge<C: Clock>(
+    pub fn outcome<C: Clock>(
         &self,
-        asked: Result<Answer, Failure>,
+        answered: Result<Answer, Failure>,
         channel: &mut Channel,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let failure = match asked {
+        let failure = match answered {
             Ok(answer) => {
                 self.part(&answer, exchange);
                 self.failure(&answer, channel, exchange)
@@ -87,7 +88,7 @@ impl Operation {
 
     /// Parts what lies between start and answer by the producer's times, if they lie there.
     fn part<C: Clock>(&self, answer: &Answer, exchange: &mut Exchange<C>) {
-        if !self.wish.times {
+        if !self.options.times {
             return;
         }
         let (asked_at, seen_at) = (exchange.started_at, exchange.read_at);
@@ -162,19 +163,23 @@ impl Operation {
 
     /// Whether anything but the checksum reads the answer.
     fn needs_body(&self) -> bool {
-        !self.items.is_empty() || self.rules.iter().any(Rule::needs_body)
+        !self.items.is_empty() || self.rules.iter().any(AnswerRule::needs_body)
     }
 
     /// Every expectation with what was seen.
-    pub fn checks(&self, answer: &Answer, channel: &mut Channel) -> Vec<Check> {
+    pub fn checks(&self, answer: &Answer, channel: &mut Channel) -> Vec<CheckedExpectation> {
         if let Err(failure) = self.bound(answer) {
             let text = "the answer is short enough to be read".to_owned();
-            return vec![Check { text, holds: false, seen: failure.detail }];
+            return vec![CheckedExpectation { text, holds: false, seen: failure.detail }];
         }
         let whole = self.checksum.then(|| {
             let seen = checksum(answer);
             let holds = seen.is_ok();
-            Check { text: WHOLE.to_owned(), holds, seen: seen.unwrap_or_else(|seen| seen) }
+            CheckedExpectation {
+                text: WHOLE.to_owned(),
+                holds,
+                seen: seen.unwrap_or_else(|seen| seen),
+            }
         });
         let rest = self.evidence(answer, channel).checks(&self.rules, &self.items);
         whole.into_iter().chain(rest).collect()
@@ -182,12 +187,13 @@ impl Operation {
 
     /// The answer as it is now: what a producer writes to it later, against the layout, changes nothing in the midst of
     /// a look at text.
-    fn evidence<'a>(&'a self, answer: &Answer, channel: &'a mut Channel) -> Evidence<'a> {
+    fn evidence<'a>(&'a self, answer: &Answer, channel: &'a mut Channel) -> AnswerView<'a> {
         if self.needs_body() {
             answer.copy_to(&mut channel.answer);
         }
-        let context = Context { call: &channel.call, rows: self.rows.as_deref(), authority: "" };
-        Evidence::new(&[], answer.len() as u64, &channel.answer, context)
+        let context =
+            RenderContext { call: &channel.call, rows: self.rows.as_deref(), authority: "" };
+        AnswerView::new(&[], answer.len() as u64, &channel.answer, context)
     }
 }
 

@@ -18,8 +18,8 @@ pub async fn probe<C: Clock>(
     exchange.items.resize(operation.items.len(), f64::NAN);
     operation.encode(channel, call);
     exchange.started_at = exchange.now();
-    let asked = channel.ask(operation.wish, exchange).await;
-    let (body, is_truncated, checks) = match &asked {
+    let answered = channel.exchange(operation.options, exchange).await;
+    let (body, is_truncated, checks) = match &answered {
         Ok(answer) => {
             let checks = operation.checks(answer, channel);
             let shown = answer[..answer.len().min(BODY_LIMIT)].to_vec();
@@ -28,7 +28,7 @@ pub async fn probe<C: Clock>(
         }
         Err(_) => (Vec::new(), false, Vec::new()),
     };
-    let outcome = operation.judge(asked, channel, exchange);
+    let outcome = operation.outcome(answered, channel, exchange);
     Probe {
         request: channel.request.clone(),
         head: Vec::new(),

@@ -49,7 +49,7 @@ impl Driver for Smtp {
         exchange: &mut Exchange<C>,
     ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
         let session = &operation.session;
-        match session.open((endpoint, stream), exchange).await {
+        match session.open(endpoint, stream, exchange).await {
             Ok((line, offers)) => {
                 let conversation = Conversation::new(line, session.clone(), offers);
                 Ok(NewConnection { connection: Connection(Some(conversation)), background: None })

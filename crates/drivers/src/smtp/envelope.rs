@@ -19,31 +19,35 @@ pub struct Envelope {
     pub utf8: bool,
 }
 
-/// What `MAIL` says of the content.
+/// What `MAIL` announces of the content, as far as the server offers the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announced {
-    /// Bytes, dots not doubled.
-    pub size: u64,
-    /// Whether any of them has its eighth bit set.
-    pub eight_bit: bool,
+    /// Bytes, dots not doubled (`SIZE`).
+    size: Option<u64>,
+    /// Whether any of them has its eighth bit set (`8BITMIME`).
+    eight_bit: bool,
+}
+
+impl Announced {
+    /// A content of this size, announced to a server with these offers.
+    pub fn of(size: u64, eight_bit: bool, offers: Offers) -> Self {
+        Self {
+            size: offers.has(Extension::Size).then_some(size),
+            eight_bit: eight_bit && offers.has(Extension::EightBit),
+        }
+    }
 }
 
 impl Envelope {
     /// Appends `MAIL` with what is offered and of use.
-    pub fn mail(
-        &self,
-        (call, rows): (&Call, Option<&Rows>),
-        announced: Announced,
-        offers: Offers,
-        out: &mut Vec<u8>,
-    ) {
+    pub fn mail(&self, call: &Call, rows: Option<&Rows>, announced: Announced, out: &mut Vec<u8>) {
         out.extend_from_slice(b"MAIL FROM:<");
-        address(&self.from, (call, rows), out);
+        address(&self.from, call, rows, out);
         out.push(b'>');
-        if offers.has(Extension::Size) {
-            write!(out, " SIZE={}", announced.size).expect("writing to memory does not fail");
+        if let Some(size) = announced.size {
+            write!(out, " SIZE={size}").expect("writing to memory does not fail");
         }
-        if announced.eight_bit && offers.has(Extension::EightBit) {
+        if announced.eight_bit {
             out.extend_from_slice(b" BODY=8BITMIME");
         }
         if self.utf8 {
@@ -53,15 +57,15 @@ impl Envelope {
     }
 
     /// Appends `RCPT` for the recipient at this place.
-    pub fn rcpt(&self, place: usize, with: (&Call, Option<&Rows>), out: &mut Vec<u8>) {
+    pub fn rcpt(&self, place: usize, call: &Call, rows: Option<&Rows>, out: &mut Vec<u8>) {
         out.extend_from_slice(b"RCPT TO:<");
-        address(&self.to[place], with, out);
+        address(&self.to[place], call, rows, out);
         out.extend_from_slice(b">\r\n");
     }
 }
 
-/// Appends an address. What would end the command is no part of one, whatever a row says.
-fn address(template: &Template, (call, rows): (&Call, Option<&Rows>), out: &mut Vec<u8>) {
+/// Appends an address. A control character from a row would end the command; it becomes `?`.
+fn address(template: &Template, call: &Call, rows: Option<&Rows>, out: &mut Vec<u8>) {
     let from = out.len();
     template.render(call, rows, out);
     for byte in &mut out[from..] {

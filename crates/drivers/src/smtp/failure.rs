@@ -3,7 +3,7 @@
 use engine::transport::failure_kind;
 use record::FailureKind;
 
-use super::codec::reply::{Class, Fault, Reply, enhanced, shown};
+use super::codec::reply::{Class, Reply, ReplyError, enhanced, shown};
 
 /// The reply with which a server ends the session, whatever it answers (RFC 5321 section 3.8).
 const CLOSING: u16 = 421;
@@ -67,8 +67,8 @@ impl Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<ReplyError> for Failure {
+    fn from(fault: ReplyError) -> Self {
         Self::new(fault.kind(), fault.to_string())
     }
 }

@@ -7,14 +7,15 @@
 //!
 //! Not here: connecting and TLS itself (see `engine::transport`), queues and retries, servers.
 
+pub mod buffered_stream;
 pub mod codec;
 pub mod compile;
 pub mod content;
 pub mod conversation;
 pub mod driver;
+mod encoding;
 pub mod envelope;
 pub mod failure;
-pub mod line;
 pub mod operation;
 pub mod probe;
 pub mod session;

@@ -7,15 +7,15 @@ use engine::driver::Exchange;
 use plan::rows::Rows;
 use record::{FailureKind, Outcome};
 
+use super::buffered_stream::BufferedStream;
 use super::codec::offers::Extension;
 use super::codec::reply::{Class, Reply};
 use super::content::{Content, LEAD};
 use super::conversation::Conversation;
 use super::envelope::Envelope;
 use super::failure::Failure;
-use super::line::Line;
-use super::session::{Session, ask, want};
-use super::span::{self, Phase};
+use super::session::{Session, command, want};
+use super::span::{self, PhaseTimer};
 use crate::statuses::Statuses;
 
 /// A compiled operation.
@@ -32,7 +32,7 @@ pub struct Operation {
     /// Codes that mean success.
     pub statuses: Statuses,
     /// Numbers that are wanted.
-    pub items: Vec<Item>,
+    pub items: Vec<MessageItem>,
     /// Whether commands go in one write where the server lets them.
     pub pipelining: bool,
     /// Whether the content goes by `BDAT` where the server lets it.
@@ -43,7 +43,7 @@ pub struct Operation {
 
 /// A number that the driver knows of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Item {
+pub enum MessageItem {
     /// Recipients that the server took.
     Accepted,
     /// Recipients that it refused.
@@ -52,7 +52,7 @@ pub enum Item {
     Size,
 }
 
-impl Item {
+impl MessageItem {
     /// Every number there is.
     pub const ALL: [Self; 3] = [Self::Accepted, Self::Refused, Self::Size];
 
@@ -66,37 +66,43 @@ impl Item {
     }
 }
 
-/// What became of the recipients.
+/// A message under way.
+struct Progress {
+    phase: PhaseTimer,
+    recipients: Recipients,
+}
+
+/// How the server answered for the recipients.
 #[derive(Debug, Default)]
-struct Tally {
+struct Recipients {
     accepted: u32,
     refused: u32,
-    /// The refusal that decides if nobody is accepted: the first, or the first that may be otherwise later.
+    /// The refusal that decides if no recipient is accepted: the first transient one, else the first.
     worst: Option<Failure>,
 }
 
 impl Operation {
     /// Hands the encoded message over.
     ///
-    /// A server that refuses is not asked again; the connection goes on where both sides know what comes next.
+    /// A server that refuses is not asked again; the connection stays in use if both sides are in step.
     pub async fn perform<C: Clock>(
         &self,
         conversation: &mut Conversation,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let mut phase = Phase { since: exchange.started_at };
-        let mut tally = Tally::default();
-        let result = self.hand_over(conversation, (&mut phase, &mut tally), exchange).await;
-        self.note_items(&tally, conversation.content.size, &mut exchange.items);
+        let phase = PhaseTimer { since: exchange.started_at };
+        let mut progress = Progress { phase, recipients: Recipients::default() };
+        let result = self.hand_over(conversation, &mut progress, exchange).await;
+        self.note_items(&progress.recipients, conversation.content.size, &mut exchange.items);
         let in_step = result.as_ref().map_or_else(|failure| failure.in_step, |_| true);
         let outcome = self.judge(result, exchange);
         exchange.reusable = in_step;
         if exchange.is_last && in_step {
             exchange.reusable = false;
             exchange.settled = Some(outcome);
-            // Whatever becomes of the farewell, the message is where it is.
-            if ask(&mut conversation.line, ("QUIT\r\n", Class::Done), exchange).await.is_ok() {
-                phase.end(span::QUIT, exchange);
+            // The message has been accepted or refused; the farewell does not change that.
+            if command(&mut conversation.line, "QUIT\r\n", Class::Done, exchange).await.is_ok() {
+                progress.phase.end(span::QUIT, exchange);
             }
         }
         outcome
@@ -106,7 +112,7 @@ impl Operation {
     async fn hand_over<C: Clock>(
         &self,
         conversation: &mut Conversation,
-        (phase, tally): (&mut Phase, &mut Tally),
+        progress: &mut Progress,
         exchange: &mut Exchange<C>,
     ) -> Result<Reply, Failure> {
         self.possible(conversation)?;
@@ -115,12 +121,12 @@ impl Operation {
         debug_assert!(was_used || conversation.commands.reset == 0, "nothing to reset");
         conversation.unfinished = true;
         if conversation.commands.together {
-            conversation.command_together((phase, tally), exchange).await?;
+            conversation.command_together(progress, exchange).await?;
         } else {
-            conversation.command_in_turn((phase, tally), exchange).await?;
+            conversation.command_in_turn(progress, exchange).await?;
         }
-        let reply = self.send_content(conversation, phase, exchange).await?;
-        // Whatever the server says at the end of a content, the message is over (RFC 5321 section 4.1.1.4).
+        let reply = self.send_content(conversation, &mut progress.phase, exchange).await?;
+        // Any reply to the end of a content ends the message (RFC 5321 section 4.1.1.4).
         conversation.unfinished = false;
         want(Class::Done, "content", reply, &conversation.line)?;
         Ok(reply)
@@ -144,7 +150,7 @@ impl Operation {
     async fn send_content<C: Clock>(
         &self,
         conversation: &mut Conversation,
-        phase: &mut Phase,
+        phase: &mut PhaseTimer,
         exchange: &mut Exchange<C>,
     ) -> Result<Reply, Failure> {
         let Conversation { line, content, commands, .. } = conversation;
@@ -176,12 +182,12 @@ impl Operation {
         }
     }
 
-    fn note_items(&self, tally: &Tally, size: u64, items: &mut [f64]) {
+    fn note_items(&self, recipients: &Recipients, size: u64, items: &mut [f64]) {
         for (item, wanted) in items.iter_mut().zip(&self.items) {
             *item = match wanted {
-                Item::Accepted => f64::from(tally.accepted),
-                Item::Refused => f64::from(tally.refused),
-                Item::Size => size as f64,
+                MessageItem::Accepted => f64::from(recipients.accepted),
+                MessageItem::Refused => f64::from(recipients.refused),
+                MessageItem::Size => size as f64,
             };
         }
     }
@@ -191,10 +197,11 @@ impl Conversation {
     /// Every command waits for the reply to the one before.
     async fn command_in_turn<C: Clock>(
         &mut self,
-        (phase, tally): (&mut Phase, &mut Tally),
+        progress: &mut Progress,
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
         let Self { line, commands, .. } = self;
+        let Progress { phase, recipients } = progress;
         let bytes = &commands.bytes;
         if commands.reset > 0 {
             line.send(&bytes[..commands.reset], exchange).await?;
@@ -214,10 +221,10 @@ impl Conversation {
             // Once more with each: what a time-out leaves are the recipients so far.
             *phase = since;
             phase.end(span::RCPT, exchange);
-            tally.note(want(Class::Done, "RCPT", reply, line))?;
+            recipients.note(want(Class::Done, "RCPT", reply, line))?;
             from = end;
         }
-        tally.verdict()?;
+        recipients.verdict()?;
         if commands.chunk.is_none() {
             line.send(&bytes[from..], exchange).await?;
             let reply = line.reply(exchange).await?;
@@ -230,10 +237,11 @@ impl Conversation {
     /// All commands in one write (RFC 2920), then their replies.
     async fn command_together<C: Clock>(
         &mut self,
-        (phase, tally): (&mut Phase, &mut Tally),
+        progress: &mut Progress,
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
         let Self { line, commands, .. } = self;
+        let Progress { phase, recipients } = progress;
         line.send(&commands.bytes, exchange).await?;
         let mut refused = None;
         if commands.reset > 0 {
@@ -249,9 +257,9 @@ impl Conversation {
             let reply = line.reply(exchange).await?;
             *phase = since;
             phase.end(span::RCPT, exchange);
-            tally.note(want(Class::Done, "RCPT", reply, line))?;
+            recipients.note(want(Class::Done, "RCPT", reply, line))?;
         }
-        let refused = refused.map_or_else(|| tally.verdict(), Err);
+        let refused = refused.map_or_else(|| recipients.verdict(), Err);
         if commands.chunk.is_some() {
             return refused;
         }
@@ -259,7 +267,7 @@ impl Conversation {
         phase.end(span::DATA, exchange);
         let leave = want(Class::GoOn, "DATA", reply, line);
         match (refused, &leave) {
-            // A server that lets us send to nobody waits for the end of it (RFC 2920 section 3.1).
+            // A server that accepts `DATA` without recipients waits for the end of the content (RFC 2920 section 3.1).
             (Err(refusal), Ok(())) => {
                 let in_step = refusal.in_step && end_of_nothing(line, exchange).await.is_ok();
                 Err(Failure { in_step, ..refusal })
@@ -269,9 +277,9 @@ impl Conversation {
     }
 }
 
-/// Ends a message that has no recipient. What is said of it does not matter, but that it is.
+/// Ends a message without recipients. The reply is awaited; its code does not matter.
 async fn end_of_nothing<C: Clock>(
-    line: &mut Line,
+    line: &mut BufferedStream,
     exchange: &mut Exchange<C>,
 ) -> Result<(), Failure> {
     line.send(b".\r\n", exchange).await?;
@@ -287,10 +295,10 @@ fn goes_on(result: Result<(), Failure>) -> Result<Option<Failure>, Failure> {
     }
 }
 
-impl Tally {
-    /// Counts what became of a recipient.
+impl Recipients {
+    /// Counts the reply for a recipient.
     ///
-    /// Errors: what ends the message, whoever else there is
+    /// Errors: a failure that ends the message for all recipients
     fn note(&mut self, answer: Result<(), Failure>) -> Result<(), Failure> {
         match goes_on(answer)? {
             None => self.accepted += 1,
@@ -307,7 +315,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Whether there is anybody to send it to.
+    /// Whether any recipient was accepted.
     fn verdict(&mut self) -> Result<(), Failure> {
         match self.worst.take() {
             Some(refusal) if self.accepted == 0 => Err(refusal),

@@ -5,7 +5,7 @@ use engine::driver::{Call, Exchange};
 
 use super::conversation::Conversation;
 use super::operation::Operation;
-use crate::probe::{Check, Probe};
+use crate::probe::{CheckedExpectation, Probe};
 
 /// Sends one message on this connection, and takes leave. What was said is in the exchange's dialogue.
 pub async fn probe<C: Clock>(
@@ -32,16 +32,17 @@ pub async fn probe<C: Clock>(
     }
 }
 
-fn checks<C: Clock>(operation: &Operation, exchange: &Exchange<C>) -> Vec<Check> {
-    let status = Check {
+fn checks<C: Clock>(operation: &Operation, exchange: &Exchange<C>) -> Vec<CheckedExpectation> {
+    let status = CheckedExpectation {
         text: format!("status is {}", operation.statuses),
         holds: operation.statuses.contains(exchange.status),
         seen: exchange.status.to_string(),
     };
-    let items = operation.items.iter().zip(&exchange.items).map(|(item, value)| Check {
-        text: format!("item {} is known", item.name()),
-        holds: !value.is_nan(),
-        seen: value.to_string(),
-    });
+    let items =
+        operation.items.iter().zip(&exchange.items).map(|(item, value)| CheckedExpectation {
+            text: format!("item {} is known", item.name()),
+            holds: !value.is_nan(),
+            seen: value.to_string(),
+        });
     [status].into_iter().chain(items).collect()
 }

@@ -5,11 +5,11 @@ use engine::driver::Exchange;
 use engine::transport::{Endpoint, Stream, secure};
 use record::FailureKind;
 
+use super::buffered_stream::BufferedStream;
 use super::codec::offers::{Extension, Offers};
 use super::codec::reply::{Class, Reply};
 use super::failure::Failure;
-use super::line::Line;
-use super::span::{self, Phase};
+use super::span::{self, PhaseTimer};
 
 /// How a session is opened. Messages that want it alike share their connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,12 +57,13 @@ impl Session {
     /// Errors: the kind of failure and what was seen
     pub async fn open<C: Clock>(
         &self,
-        (endpoint, stream): (&Endpoint, Stream),
+        endpoint: &Endpoint,
+        stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<(Line, Offers), Failure> {
-        let mut phase = Phase { since: exchange.now() };
+    ) -> Result<(BufferedStream, Offers), Failure> {
+        let mut phase = PhaseTimer { since: exchange.now() };
         exchange.timeout_kind = FailureKind::GreetingTimeout;
-        let mut line = Line::new(stream);
+        let mut line = BufferedStream::new(stream);
         let greeting = line.reply(exchange).await?;
         phase.end(span::GREETING, exchange);
         exchange.timeout_kind = FailureKind::Timeout;
@@ -70,9 +71,9 @@ impl Session {
         let mut offers = self.introduce(&mut line, exchange).await?;
         phase.end(span::EHLO, exchange);
         if self.upgrades(endpoint, offers)? {
-            ask(&mut line, ("STARTTLS\r\n", Class::Done), exchange).await?;
+            command(&mut line, "STARTTLS\r\n", Class::Done, exchange).await?;
             phase.end(span::STARTTLS, exchange);
-            line = Line::new(secured(line, endpoint, exchange).await?);
+            line = BufferedStream::new(secured(line, endpoint, exchange).await?);
             phase.since = exchange.now();
             offers = self.introduce(&mut line, exchange).await?;
             phase.end(span::EHLO_TLS, exchange);
@@ -87,7 +88,7 @@ impl Session {
     /// `EHLO`; a server that does not know it is asked in the old way, and offers nothing.
     async fn introduce<C: Clock>(
         &self,
-        line: &mut Line,
+        line: &mut BufferedStream,
         exchange: &mut Exchange<C>,
     ) -> Result<Offers, Failure> {
         line.send(format!("EHLO {}\r\n", self.helo).as_bytes(), exchange).await?;
@@ -115,9 +116,10 @@ impl Session {
     }
 }
 
-/// The stream under TLS. What came in the clear after the server's leave to begin is nobody's word, and refused.
+/// The stream under TLS. Bytes that came in the clear after the reply to `STARTTLS` are refused: anyone could have
+/// injected them.
 async fn secured<C: Clock>(
-    line: Line,
+    line: BufferedStream,
     endpoint: &Endpoint,
     exchange: &mut Exchange<C>,
 ) -> Result<Stream, Failure> {
@@ -133,7 +135,7 @@ impl Auth {
     /// Sends what proves it, line by line, each but the first when the server says to go on.
     async fn prove<C: Clock>(
         &self,
-        line: &mut Line,
+        line: &mut BufferedStream,
         offers: Offers,
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
@@ -155,21 +157,22 @@ impl Auth {
 /// Sends a command, its line end included, and reads the reply, which must be of this class.
 ///
 /// Errors: the stream's, the reply's, or a refusal
-pub async fn ask<C: Clock>(
-    line: &mut Line,
-    (command, class): (&str, Class),
+pub async fn command<C: Clock>(
+    line: &mut BufferedStream,
+    text: &str,
+    class: Class,
     exchange: &mut Exchange<C>,
 ) -> Result<Reply, Failure> {
-    line.send(command.as_bytes(), exchange).await?;
+    line.send(text.as_bytes(), exchange).await?;
     let reply = line.reply(exchange).await?;
-    want(class, command.trim_ascii_end(), reply, line)?;
+    want(class, text.trim_ascii_end(), reply, line)?;
     Ok(reply)
 }
 
 /// Whether the reply just read is of this class; `to` is what it answers.
 ///
 /// Errors: a refusal
-pub fn want(class: Class, to: &str, reply: Reply, line: &Line) -> Result<(), Failure> {
+pub fn want(class: Class, to: &str, reply: Reply, line: &BufferedStream) -> Result<(), Failure> {
     if reply.class() == class {
         return Ok(());
     }

@@ -40,12 +40,12 @@ pub const QUIT: usize = 11;
 
 /// Where the phase at hand began.
 #[derive(Debug, Clone, Copy)]
-pub struct Phase {
+pub struct PhaseTimer {
     /// On the trial's clock, in nanoseconds.
     pub since: u64,
 }
 
-impl Phase {
+impl PhaseTimer {
     /// Ends the phase with this span at the last read, where the next one begins.
     pub fn end<C: Clock>(&mut self, span: usize, exchange: &mut Exchange<C>) {
         self.end_at(span, exchange.read_at, exchange);

@@ -8,5 +8,5 @@ mod peer;
 mod beside_hyper;
 mod exchange;
 mod probe;
+mod reported_times;
 mod sockets;
-mod told;

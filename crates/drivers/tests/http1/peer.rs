@@ -21,7 +21,7 @@ pub async fn perform(
     conversation: &mut Conversation,
     exchange: &mut Exchange<Ticks>,
 ) -> Outcome {
-    exchange.clear(operation.judge.items.len());
+    exchange.clear(operation.check.items.len());
     operation.encode(conversation, &call(0));
     exchange.started_at = exchange.now();
     operation.perform(conversation, exchange).await

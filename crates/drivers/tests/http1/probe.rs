@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use drivers::probe::{Check, Probe};
+use drivers::probe::{CheckedExpectation, Probe};
 use drivers::{AnyDriver, AnyOperation, protocol_names};
 use engine::driver::{CompileContext, Driver, Exchange};
 use engine::transport::{Address, Endpoint, Stream};
@@ -73,8 +73,11 @@ fn everything_sent_received_and_expected_is_shown() {
     assert!(!probe.is_truncated);
     assert_eq!(probe.outcome, Outcome::Failed(FailureKind::WrongContent));
     assert_eq!(probe.detail.as_deref(), Some("expected $.results.length() is 4, got 3"));
-    let check =
-        |text: &str, holds, seen: &str| Check { text: text.into(), holds, seen: seen.into() };
+    let check = |text: &str, holds, seen: &str| CheckedExpectation {
+        text: text.into(),
+        holds,
+        seen: seen.into(),
+    };
     assert_eq!(
         probe.checks,
         [

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use drivers::http2::probe::probe;
-use drivers::probe::Check;
+use drivers::probe::CheckedExpectation;
 use engine::clock::{Clock, Virtual};
 use engine::driver::{CompileContext, Driver, Exchange};
 use h2::server::Builder;
@@ -285,8 +285,11 @@ fn everything_sent_received_and_expected_is_shown() {
     assert_eq!(probe.head, b":status: 200\r\nx: y\r\n\r\n");
     assert_eq!(probe.body, b"hello");
     assert_eq!(probe.outcome, Outcome::Failed(FailureKind::WrongContent));
-    let check =
-        |text: &str, holds, seen: &str| Check { text: text.into(), holds, seen: seen.into() };
+    let check = |text: &str, holds, seen: &str| CheckedExpectation {
+        text: text.into(),
+        holds,
+        seen: seen.into(),
+    };
     assert_eq!(
         probe.checks,
         [

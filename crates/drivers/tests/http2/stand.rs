@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use drivers::http2::connection::{Connection, StreamSlot};
 use drivers::http2::driver::Http2;
-use drivers::http2::line::{Connection, Line};
 use drivers::http2::operation::Operation;
 use engine::clock::Virtual;
 use engine::driver::{Call, CompileContext, Driver, Exchange};
@@ -50,7 +50,7 @@ pub struct Client {
 
 impl Client {
     /// A place on the connection.
-    pub fn line(&mut self) -> Line {
+    pub fn line(&mut self) -> StreamSlot {
         Http2.open_stream(&mut self.connection).expect("the connection is not at its end")
     }
 
@@ -67,10 +67,10 @@ impl Client {
 /// Encodes and performs one operation.
 pub async fn perform(
     operation: &Operation,
-    line: &mut Line,
+    line: &mut StreamSlot,
     exchange: &mut Exchange<Virtual>,
 ) -> Outcome {
-    exchange.clear(operation.judge.items.len());
+    exchange.clear(operation.check.items.len());
     Http2.encode(operation, line, &call(0));
     exchange.started_at = exchange.now();
     Http2.perform(operation, line, exchange).await

@@ -18,7 +18,7 @@ use http::Response;
 use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
-use record::{FailureKind, Trial};
+use record::{FailureKind, TrialFacts};
 use tokio::task::spawn_local;
 
 use crate::stand::{Asked, planned, serve};
@@ -80,7 +80,7 @@ impl TestTrial {
         cancelled
     }
 
-    fn run(&self) -> Trial {
+    fn run(&self) -> TrialFacts {
         let arm = Arm {
             name: "all".to_owned(),
             factors: BTreeMap::new(),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use drivers::AnyDriver;
-use drivers::probe::Check;
+use drivers::probe::CheckedExpectation;
 use engine::driver::{Call, CompileContext, Driver, Exchange};
 use record::Outcome;
 use shm_channel::{AnswerBuffer, CRC32, Checksum, Reply};
@@ -155,8 +155,11 @@ fn everything_of_one_exchange_is_shown() {
     assert_eq!((probe.head.len(), probe.is_truncated), (0, false));
     let detail = "expected body contains \"six\", got {\"n\": 5}";
     assert_eq!(probe.detail.as_deref(), Some(detail));
-    let check =
-        |text: &str, holds, seen: &str| Check { text: text.into(), holds, seen: seen.into() };
+    let check = |text: &str, holds, seen: &str| CheckedExpectation {
+        text: text.into(),
+        holds,
+        seen: seen.into(),
+    };
     let sum = format!("{:08x}", crc32(b"{\"n\": 5}"));
     assert_eq!(
         probe.checks,

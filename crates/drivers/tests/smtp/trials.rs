@@ -17,7 +17,7 @@ use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
 use record::event::EventKind;
-use record::{FailureKind, OperationTotals, Trial};
+use record::{FailureKind, OperationTotals, TrialFacts};
 
 use crate::stand::{HearContent, PLAIN, Step, Wait, accepted, hear, planned, play, say, welcome};
 
@@ -62,7 +62,7 @@ impl TestTrial {
     }
 
     /// The trial against a server that plays this script on every connection, and the details that were said.
-    fn run(&self, script: Option<Vec<Step>>) -> (Trial, Vec<String>) {
+    fn run(&self, script: Option<Vec<Step>>) -> (TrialFacts, Vec<String>) {
         let (clock, network) = (Virtual::new(), MemoryNetwork::new());
         let pacing = clock.clone();
         match script {

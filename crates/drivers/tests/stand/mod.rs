@@ -48,7 +48,7 @@ pub fn call(sequence: u64) -> Call {
 pub fn exchange(operation: &Operation) -> Exchange<Ticks> {
     let mut exchange = Exchange::new(Ticks::default());
     exchange.parts_after(1);
-    exchange.clear(operation.judge.items.len());
+    exchange.clear(operation.check.items.len());
     exchange
 }
 

@@ -1,6 +1,6 @@
 //! Injects planned faults into processes while the load runs.
 
-use plan::fault::{Action, Step, Whom};
+use plan::fault::{FaultAction, FaultStep, FaultTarget};
 use rustix::process::Signal;
 
 use super::error::ProcessError;
@@ -11,7 +11,7 @@ impl Processes {
     /// Checks that the part which a fault will hit exists. A whole process needs no check: it was started.
     ///
     /// Errors: why the part could not be hit
-    pub(super) fn expect(&self, whom: &Whom) -> Result<(), ProcessError> {
+    pub(super) fn expect(&self, whom: &FaultTarget) -> Result<(), ProcessError> {
         let Some(part) = &whom.part else { return Ok(()) };
         let running = self.position(whom).map(|place| &self.running[place]);
         let checked = running.and_then(|running| running.parts.check(part, running.child.pid()));
@@ -22,7 +22,7 @@ impl Processes {
     /// ready.
     ///
     /// Errors: a sentence on why it could not be done
-    pub fn inject(&mut self, step: &Step) -> Result<(), String> {
+    pub fn inject(&mut self, step: &FaultStep) -> Result<(), String> {
         let place = self.position(&step.whom)?;
         match &step.whom.part {
             None => self.running[place].inject(step.action),
@@ -30,26 +30,26 @@ impl Processes {
         }
     }
 
-    fn position(&self, whom: &Whom) -> Result<usize, String> {
+    fn position(&self, whom: &FaultTarget) -> Result<usize, String> {
         let place = self.placeholders.iter().position(|name| *name == whom.process);
         place.ok_or_else(|| format!("{} was not started", whom.process))
     }
 }
 
 impl Running {
-    fn inject(&mut self, action: Action) -> Result<(), String> {
+    fn inject(&mut self, action: FaultAction) -> Result<(), String> {
         match action {
-            Action::Kill => {
+            FaultAction::Kill => {
                 self.note_planned_end();
                 self.child.kill();
             }
-            Action::Stop => {
+            FaultAction::Stop => {
                 self.note_planned_end();
                 self.child.send(Signal::TERM);
             }
-            Action::Freeze => self.child.send(Signal::STOP),
-            Action::Continue => self.child.send(Signal::CONT),
-            Action::Start => return self.start_again(),
+            FaultAction::Freeze => self.child.send(Signal::STOP),
+            FaultAction::Continue => self.child.send(Signal::CONT),
+            FaultAction::Start => return self.start_again(),
         }
         Ok(())
     }
@@ -72,31 +72,31 @@ impl Running {
     }
 
     /// The same for one of its parts, whose end aborts nothing: the process itself may restart it.
-    fn inject_into_part(&mut self, part: &str, action: Action) -> Result<(), String> {
+    fn inject_into_part(&mut self, part: &str, action: FaultAction) -> Result<(), String> {
         if let Some(status) = self.child.ended() {
             return Err(format!("the process that started it has ended: {status}"));
         }
         self.read_ready_line();
         let leader = self.child.pid();
         let (signal, hit) = match action {
-            Action::Kill => (Signal::KILL, self.parts.find(part, leader)?),
-            Action::Stop => (Signal::TERM, self.parts.find(part, leader)?),
-            Action::Freeze => (Signal::STOP, self.parts.find(part, leader)?),
+            FaultAction::Kill => (Signal::KILL, self.parts.find(part, leader)?),
+            FaultAction::Stop => (Signal::TERM, self.parts.find(part, leader)?),
+            FaultAction::Freeze => (Signal::STOP, self.parts.find(part, leader)?),
             // The processes that were frozen, not their successors.
-            Action::Continue => {
+            FaultAction::Continue => {
                 let frozen = self.frozen.remove(part);
                 (Signal::CONT, frozen.ok_or_else(|| "it was not frozen".to_owned())?)
             }
-            Action::Start => {
+            FaultAction::Start => {
                 return Err("only the process that started it can start it again".to_owned());
             }
         };
         match action {
-            Action::Kill | Action::Stop => {
+            FaultAction::Kill | FaultAction::Stop => {
                 self.keep_usage(|pid| hit.iter().any(|one| one.pid == pid));
             }
-            Action::Freeze => _ = self.frozen.insert(part.to_owned(), hit.clone()),
-            Action::Continue | Action::Start => {}
+            FaultAction::Freeze => _ = self.frozen.insert(part.to_owned(), hit.clone()),
+            FaultAction::Continue | FaultAction::Start => {}
         }
         match parts::send(leader, &hit, signal) {
             true => Ok(()),

@@ -7,7 +7,7 @@ use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary::FirstFailure;
 use record::{
-    Batch, EarlyEnd, FailureKind, Layout, Streak, Trial, Window, WindowAssembler, WindowSpan,
+    Batch, EarlyEnd, FailureKind, Layout, Streak, TrialFacts, Window, WindowAssembler, WindowSpan,
 };
 use stats::{COARSE, Histogram};
 
@@ -148,7 +148,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Ends the trial: emits the last windows and the final event, and completes the facts.
-    pub(super) fn finish(&mut self, mut trial: Trial, now: u64) -> Trial {
+    pub(super) fn finish(&mut self, mut trial: TrialFacts, now: u64) -> TrialFacts {
         self.close();
         trial.first_failures = std::mem::take(&mut self.first_failures);
         let accounting = facts::accounting(&trial.totals.total());

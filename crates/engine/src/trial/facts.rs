@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::load::Model;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
-use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, Trial};
+use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, TrialFacts};
 
 use super::setup::{Setup, nanos};
 use crate::driver::Driver;
@@ -37,7 +37,7 @@ pub(super) fn join<D: Driver>(
     reports: &[WorkerReport],
     abort: Option<Abort>,
     ended_early: Option<&EarlyEnd>,
-) -> Trial {
+) -> TrialFacts {
     let mut totals = Totals::new(&workload.layout);
     for report in reports {
         totals.merge(&report.totals);
@@ -47,7 +47,7 @@ pub(super) fn join<D: Driver>(
         Model::Users { think, .. } => Some(nanos(think.mean())),
         Model::Open { .. } | Model::Closed => None,
     };
-    Trial {
+    TrialFacts {
         index: setup.trial.index,
         block: setup.trial.block,
         order: setup.trial.order,

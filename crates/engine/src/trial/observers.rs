@@ -1,7 +1,7 @@
 //! Compares what observers counted with what was sent.
 
 use plan::criterion::{Operator, TOTAL};
-use plan::expectation::{self, Comparison, Count, Term};
+use plan::expectation::{self, ExpectationTerm, Inequality, ObserverCount};
 use record::summary::{Expectation, Observer};
 use record::{OperationTotals, Totals};
 use serde_json::Value;
@@ -109,16 +109,16 @@ fn judge(text: &str, observed: &Observed, sent: &SentCounts<'_>) -> Result<Judge
 ///
 /// Errors: the unknown term
 fn compare(
-    comparison: &Comparison<'_>,
+    comparison: &Inequality<'_>,
     observed: &Observed,
     sent: &SentCounts<'_>,
 ) -> Result<Judgement, String> {
-    let sum = |side: &[Term<'_>]| -> Result<f64, String> {
+    let sum = |side: &[ExpectationTerm<'_>]| -> Result<f64, String> {
         side.iter().map(|term| value(*term, observed, sent)).sum()
     };
-    let Comparison { left, operator, right } = comparison;
+    let Inequality { left, operator, right } = comparison;
     let sides = [sum(left)?, sum(right)?];
-    let is_of_arrival = matches!(left[..], [term] if term.count() == Some(Count::Received));
+    let is_of_arrival = matches!(left[..], [term] if term.count() == Some(ObserverCount::Received));
     let missing = match operator {
         Operator::Equal | Operator::AtLeast if is_of_arrival => sides[1] - sides[0],
         _ => 0.0,
@@ -130,12 +130,16 @@ fn compare(
     })
 }
 
-fn value(term: Term<'_>, observed: &Observed, sent: &SentCounts<'_>) -> Result<f64, String> {
+fn value(
+    term: ExpectationTerm<'_>,
+    observed: &Observed,
+    sent: &SentCounts<'_>,
+) -> Result<f64, String> {
     let own = match term.count() {
-        Some(Count::Received) => Some(observed.received as f64),
-        Some(Count::Duplicates) => Some(observed.duplicates as f64),
-        Some(Count::Unexpected) => Some(observed.unexpected as f64),
-        Some(Count::Lost) => Some(observed.lost as f64),
+        Some(ObserverCount::Received) => Some(observed.received as f64),
+        Some(ObserverCount::Duplicates) => Some(observed.duplicates as f64),
+        Some(ObserverCount::Unexpected) => Some(observed.unexpected as f64),
+        Some(ObserverCount::Lost) => Some(observed.lost as f64),
         None => observed.detail.get(term.text).and_then(Value::as_f64),
     };
     let known = term.number().or(own).or_else(|| sent.value(term));
@@ -145,7 +149,7 @@ fn value(term: Term<'_>, observed: &Observed, sent: &SentCounts<'_>) -> Result<f
 impl SentCounts<'_> {
     /// A count of an operation, `register.succeeded`, or of all of them, `all.succeeded`, or the sum of an item,
     /// `multicast.delivered`; with what the warm-up sent, since that arrived, too.
-    fn value(&self, term: Term<'_>) -> Option<f64> {
+    fn value(&self, term: ExpectationTerm<'_>) -> Option<f64> {
         let (name, what) = term.of_operation()?;
         if name == TOTAL {
             let operations = &self.totals.operations;
@@ -163,15 +167,15 @@ impl SentCounts<'_> {
 
 fn count(operation: &OperationTotals, what: &str) -> Option<f64> {
     let before = &operation.before;
-    match expectation::Sent::parse(what)? {
-        expectation::Sent::Planned => Some((operation.planned + before.planned) as f64),
-        expectation::Sent::Succeeded => Some((operation.succeeded + before.succeeded) as f64),
+    match expectation::SentCount::parse(what)? {
+        expectation::SentCount::Planned => Some((operation.planned + before.planned) as f64),
+        expectation::SentCount::Succeeded => Some((operation.succeeded + before.succeeded) as f64),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Before, ItemTotals, Layout};
+    use record::{BeforeMeasure, ItemTotals, Layout};
 
     use super::*;
 
@@ -260,7 +264,7 @@ mod tests {
         let operation = &mut totals.operations[0];
         (operation.planned, operation.succeeded) = (5, 4);
         operation.items[0] = ItemTotals { count: 4, sum: 40.0, ..Default::default() };
-        operation.before = Before { planned: 3, succeeded: 2, items: vec![20.0] };
+        operation.before = BeforeMeasure { planned: 3, succeeded: 2, items: vec![20.0] };
         let items = [vec!["delivered".to_owned()]];
         let sent = SentCounts { totals: &totals, items: &items };
         for (term, known) in [

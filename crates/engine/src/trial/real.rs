@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
-use record::{EarlyEnd, Trial};
+use record::{EarlyEnd, TrialFacts};
 
 use super::collector::{Collector, OutputSink};
 use super::facts::Abort;
@@ -35,7 +35,7 @@ pub fn run_trial<D: Driver>(
     setup: &Setup<'_, D>,
     launcher: &Launcher,
     on: &mut dyn FnMut(TrialOutput),
-) -> Result<Trial, TrialError> {
+) -> Result<TrialFacts, TrialError> {
     let setups = std::slice::from_ref(setup);
     let mut trials = run_together(setups, launcher, &mut |_, output| on(output))?;
     Ok(trials.remove(0))
@@ -51,7 +51,7 @@ pub fn run_together<D: Driver>(
     setups: &[Setup<'_, D>],
     launcher: &Launcher,
     on: &mut dyn FnMut(usize, TrialOutput),
-) -> Result<Vec<Trial>, TrialError> {
+) -> Result<Vec<TrialFacts>, TrialError> {
     let placement = place(setups)?;
     let _aside = Aside::of(&placement)?;
     let launcher = Launcher { cores: placement.systems.clone(), ..launcher.clone() };
@@ -118,7 +118,7 @@ impl TrialResults {
         workload: &Workload<D>,
         processes: &Processes,
         ended_early: Option<&EarlyEnd>,
-    ) -> Trial {
+    ) -> TrialFacts {
         let failure = self.failure.as_ref().map(|failure| failure.abort_of(workload.side));
         // A failed worker of the generator says nothing about the processes.
         let abort = self.workers.died.clone().map(Abort::worker).or(failure);
@@ -183,7 +183,7 @@ fn prepare<D: Driver>(
 }
 
 /// What the processes used, and what the observers among them counted.
-fn add_processes(trial: &mut Trial, processes: &Processes, items: &[Vec<String>]) {
+fn add_processes(trial: &mut TrialFacts, processes: &Processes, items: &[Vec<String>]) {
     trial.systems = processes.facts();
     let observations = processes.observe(OBSERVE_WITHIN);
     let (counted, notes) = observers::observed(observations, &trial.totals, items);

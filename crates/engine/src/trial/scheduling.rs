@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use plan::load::{Load, Model};
-use record::summary::{Policy, Reason, Scheduling};
+use record::summary::{Scheduling, SchedulingPolicy, SchedulingReason};
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
@@ -60,7 +60,7 @@ pub(super) struct Circumstances {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SchedulingRequest {
     /// `SCHED_FIFO` while the worker uses less than this share of its processor, in (0, 1]; or why not.
-    fifo: Result<f64, Reason>,
+    fifo: Result<f64, SchedulingReason>,
     /// Without `SCHED_FIFO`, the best nice value.
     nice: bool,
 }
@@ -70,11 +70,13 @@ impl SchedulingRequest {
     pub(super) fn of(circumstances: Circumstances) -> Self {
         let Circumstances { real_time, polls, closed, targets, share } = circumstances;
         let fifo = match () {
-            () if !real_time => Err(Reason::SwitchedOff),
-            () if polls => Err(Reason::Polling),
-            () if closed => Err(Reason::ClosedLoad),
-            () if targets == TargetPlacement::SameProcessors => Err(Reason::SharedProcessors),
-            () if share <= 0.0 => Err(Reason::NoBudget),
+            () if !real_time => Err(SchedulingReason::SwitchedOff),
+            () if polls => Err(SchedulingReason::Polling),
+            () if closed => Err(SchedulingReason::ClosedLoad),
+            () if targets == TargetPlacement::SameProcessors => {
+                Err(SchedulingReason::SharedProcessors)
+            }
+            () if share <= 0.0 => Err(SchedulingReason::NoBudget),
             () => Ok(NEAR * share),
         };
         Self { fifo, nice: real_time && targets == TargetPlacement::OtherMachines }
@@ -136,18 +138,18 @@ fn settle(
     let Permissions { nice, nice_limit, may_fifo } = has;
     let reason = Some(match request.fifo {
         Ok(_) if grant(Ask::Fifo) => {
-            return Scheduling { policy: Policy::Fifo, nice: 0, reason: None };
+            return Scheduling { policy: SchedulingPolicy::Fifo, nice: 0, reason: None };
         }
-        Ok(_) if may_fifo => Reason::NoBudget,
-        Ok(_) => Reason::NotPermitted,
+        Ok(_) if may_fifo => SchedulingReason::NoBudget,
+        Ok(_) => SchedulingReason::NotPermitted,
         Err(reason) => reason,
     });
     for better in [BEST_NICE, nice_limit] {
         if request.nice && better < nice && grant(Ask::Nice(better)) {
-            return Scheduling { policy: Policy::Nice, nice: better, reason };
+            return Scheduling { policy: SchedulingPolicy::Nice, nice: better, reason };
         }
     }
-    Scheduling { policy: Policy::Ordinary, nice, reason }
+    Scheduling { policy: SchedulingPolicy::Ordinary, nice, reason }
 }
 
 /// Asks for the calling thread alone.
@@ -160,8 +162,8 @@ pub(super) fn ask(request: SchedulingRequest) -> Scheduling {
 
 /// Gives `SCHED_FIFO` up.
 fn give_up_fifo(request: SchedulingRequest) -> Scheduling {
-    let had = ask(SchedulingRequest { fifo: Err(Reason::NearLimit), ..request });
-    if had.policy == Policy::Ordinary {
+    let had = ask(SchedulingRequest { fifo: Err(SchedulingReason::NearLimit), ..request });
+    if had.policy == SchedulingPolicy::Ordinary {
         // Going back to what the thread had before is always permitted.
         let _ = become_nice(had.nice);
     }
@@ -176,7 +178,7 @@ pub(super) async fn keep_within(
 ) {
     let Ok(limit) = request.fifo else { return };
     let mut use_of = Use { since: clock.now(), cpu_ns: thread_cpu_ns() };
-    while held.get().policy == Policy::Fifo {
+    while held.get().policy == SchedulingPolicy::Fifo {
         clock.sleep_until(use_of.since + SLICE_NS).await;
         if use_of.until(clock.now(), thread_cpu_ns()) > limit {
             held.set(give_up_fifo(request));
@@ -231,21 +233,25 @@ mod tests {
         };
         check(HERE, Ok(0.9 * 0.95), false);
         check(ELSEWHERE, Ok(0.9 * 0.95), true);
-        check(BESIDE, Err(Reason::SharedProcessors), false);
-        check(Circumstances { closed: true, ..HERE }, Err(Reason::ClosedLoad), false);
-        check(Circumstances { closed: true, ..ELSEWHERE }, Err(Reason::ClosedLoad), true);
-        check(Circumstances { polls: true, ..HERE }, Err(Reason::Polling), false);
-        check(Circumstances { polls: true, ..ELSEWHERE }, Err(Reason::Polling), true);
-        check(Circumstances { share: 0.0, ..HERE }, Err(Reason::NoBudget), false);
-        check(Circumstances { share: 0.0, ..ELSEWHERE }, Err(Reason::NoBudget), true);
-        check(Circumstances { real_time: false, ..ELSEWHERE }, Err(Reason::SwitchedOff), false);
+        check(BESIDE, Err(SchedulingReason::SharedProcessors), false);
+        check(Circumstances { closed: true, ..HERE }, Err(SchedulingReason::ClosedLoad), false);
+        check(Circumstances { closed: true, ..ELSEWHERE }, Err(SchedulingReason::ClosedLoad), true);
+        check(Circumstances { polls: true, ..HERE }, Err(SchedulingReason::Polling), false);
+        check(Circumstances { polls: true, ..ELSEWHERE }, Err(SchedulingReason::Polling), true);
+        check(Circumstances { share: 0.0, ..HERE }, Err(SchedulingReason::NoBudget), false);
+        check(Circumstances { share: 0.0, ..ELSEWHERE }, Err(SchedulingReason::NoBudget), true);
+        check(
+            Circumstances { real_time: false, ..ELSEWHERE },
+            Err(SchedulingReason::SwitchedOff),
+            false,
+        );
     }
 
     #[test]
     fn workers_of_one_processor_share_its_limit() {
         let request = SchedulingRequest { fifo: Ok(0.8), nice: false };
         assert_eq!(request.shared_by(2).fifo, Ok(0.4));
-        let polling = SchedulingRequest { fifo: Err(Reason::Polling), nice: true };
+        let polling = SchedulingRequest { fifo: Err(SchedulingReason::Polling), nice: true };
         assert_eq!(polling.shared_by(2), polling);
     }
 
@@ -259,7 +265,7 @@ mod tests {
         request: SchedulingRequest,
         has: Permissions,
         granted: &[Ask],
-        expect: (Policy, i32, Option<Reason>),
+        expect: (SchedulingPolicy, i32, Option<SchedulingReason>),
     ) {
         let had = settle(request, has, |ask| granted.contains(&ask));
         assert_eq!((had.policy, had.nice, had.reason), expect);
@@ -267,28 +273,38 @@ mod tests {
 
     #[test]
     fn the_best_that_is_granted_is_taken_and_the_record_says_why_it_is_no_better() {
-        use Policy::{Fifo, Nice, Ordinary};
+        use SchedulingPolicy::{Fifo, Nice, Ordinary};
         let (all, limited) = ([Ask::Fifo, Ask::Nice(-20)], [Ask::Nice(-11)]);
         let polls = Circumstances { polls: true, ..ELSEWHERE };
         let off = Circumstances { real_time: false, ..ELSEWHERE };
         for circumstances in [HERE, ELSEWHERE] {
             let request = SchedulingRequest::of(circumstances);
             check(request, ROOT, &all, (Fifo, 0, None));
-            check(request, NOBODY, &[], (Ordinary, 0, Some(Reason::NotPermitted)));
+            check(request, NOBODY, &[], (Ordinary, 0, Some(SchedulingReason::NotPermitted)));
             // A control group without real-time time refuses whoever is permitted.
-            check(request, ROOT, &[], (Ordinary, 0, Some(Reason::NoBudget)));
+            check(request, ROOT, &[], (Ordinary, 0, Some(SchedulingReason::NoBudget)));
         }
-        check(SchedulingRequest::of(polls), ROOT, &all, (Nice, -20, Some(Reason::Polling)));
-        check(SchedulingRequest::of(off), ROOT, &all, (Ordinary, 0, Some(Reason::SwitchedOff)));
+        check(
+            SchedulingRequest::of(polls),
+            ROOT,
+            &all,
+            (Nice, -20, Some(SchedulingReason::Polling)),
+        );
+        check(
+            SchedulingRequest::of(off),
+            ROOT,
+            &all,
+            (Ordinary, 0, Some(SchedulingReason::SwitchedOff)),
+        );
         let elsewhere = SchedulingRequest::of(ELSEWHERE);
-        check(elsewhere, NICE_LIMIT, &limited, (Nice, -11, Some(Reason::NotPermitted)));
+        check(elsewhere, NICE_LIMIT, &limited, (Nice, -11, Some(SchedulingReason::NotPermitted)));
         check(
             SchedulingRequest::of(polls),
             NICE_LIMIT,
             &limited,
-            (Nice, -11, Some(Reason::Polling)),
+            (Nice, -11, Some(SchedulingReason::Polling)),
         );
-        check(elsewhere, ROOT, &[Ask::Nice(-20)], (Nice, -20, Some(Reason::NoBudget)));
+        check(elsewhere, ROOT, &[Ask::Nice(-20)], (Nice, -20, Some(SchedulingReason::NoBudget)));
     }
 
     #[test]
@@ -299,19 +315,19 @@ mod tests {
             SchedulingRequest::of(polls),
             ROOT,
             &all,
-            (Policy::Ordinary, 0, Some(Reason::Polling)),
+            (SchedulingPolicy::Ordinary, 0, Some(SchedulingReason::Polling)),
         );
-        let limited = (Policy::Ordinary, 0, Some(Reason::NotPermitted));
+        let limited = (SchedulingPolicy::Ordinary, 0, Some(SchedulingReason::NotPermitted));
         check(SchedulingRequest::of(HERE), NICE_LIMIT, &all[2..], limited);
     }
 
     #[test]
     fn a_nice_value_from_outside_is_bettered_or_kept() {
         let slow = Permissions { nice: 19, ..NOBODY };
-        let kept = (Policy::Ordinary, 19, Some(Reason::NotPermitted));
+        let kept = (SchedulingPolicy::Ordinary, 19, Some(SchedulingReason::NotPermitted));
         check(SchedulingRequest::of(ELSEWHERE), slow, &[], kept);
         let best = Permissions { nice: -20, ..NOBODY };
-        let kept = (Policy::Ordinary, -20, Some(Reason::NotPermitted));
+        let kept = (SchedulingPolicy::Ordinary, -20, Some(SchedulingReason::NotPermitted));
         check(SchedulingRequest::of(ELSEWHERE), best, &[], kept);
     }
 
@@ -330,8 +346,8 @@ mod tests {
     #[track_caller]
     fn is_so(had: Scheduling, before: i32) {
         let expect = match had.policy {
-            Policy::Fifo => (before, libc::SCHED_FIFO),
-            Policy::Nice | Policy::Ordinary => (had.nice, libc::SCHED_OTHER),
+            SchedulingPolicy::Fifo => (before, libc::SCHED_FIFO),
+            SchedulingPolicy::Nice | SchedulingPolicy::Ordinary => (had.nice, libc::SCHED_OTHER),
         };
         assert_eq!(own(), expect, "{had:?}");
     }
@@ -344,10 +360,12 @@ mod tests {
     #[track_caller]
     fn is_what_is_permitted(had: Scheduling, permissions: Permissions) {
         match had.reason {
-            None => assert!(permissions.may_fifo && had.policy == Policy::Fifo, "{had:?}"),
-            Some(Reason::NoBudget) => assert!(permissions.may_fifo, "{had:?}"),
+            None => {
+                assert!(permissions.may_fifo && had.policy == SchedulingPolicy::Fifo, "{had:?}")
+            }
+            Some(SchedulingReason::NoBudget) => assert!(permissions.may_fifo, "{had:?}"),
             Some(reason) => {
-                assert_eq!((reason, permissions.may_fifo), (Reason::NotPermitted, false));
+                assert_eq!((reason, permissions.may_fifo), (SchedulingReason::NotPermitted, false));
             }
         }
     }
@@ -368,7 +386,8 @@ mod tests {
                 let child = Command::new("cat").arg("/proc/self/stat").output().unwrap();
                 let child = nice_and_policy(&String::from_utf8(child.stdout).unwrap());
                 // The kernel sets back to 0 whatever a thread had asked for, also from a nice value above.
-                let nice = if had.policy == Policy::Ordinary { permissions.nice } else { 0 };
+                let nice =
+                    if had.policy == SchedulingPolicy::Ordinary { permissions.nice } else { 0 };
                 let ordinary = (nice, libc::SCHED_OTHER);
                 assert_eq!((thread, child), (ordinary, ordinary), "{had:?}");
             });
@@ -402,9 +421,15 @@ mod tests {
                 let request = SchedulingRequest { fifo: Ok(0.0), nice: false };
                 keep_within(request, Real::start().unwrap(), Rc::clone(&held)).await;
             });
-            let expect =
-                if had.policy == Policy::Fifo { Some(Reason::NearLimit) } else { had.reason };
-            assert_eq!((held.get().policy, held.get().reason), (Policy::Ordinary, expect));
+            let expect = if had.policy == SchedulingPolicy::Fifo {
+                Some(SchedulingReason::NearLimit)
+            } else {
+                had.reason
+            };
+            assert_eq!(
+                (held.get().policy, held.get().reason),
+                (SchedulingPolicy::Ordinary, expect)
+            );
             is_so(held.get(), before);
         });
     }

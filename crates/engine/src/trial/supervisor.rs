@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use plan::fault::{self, Fault, Step};
+use plan::fault::{self, Fault, FaultStep};
 use record::event::EventKind;
 use record::summary::Placement;
 use record::{FaultDone, GeneratorFacts};
@@ -37,7 +37,7 @@ pub(super) struct Supervisor<'a> {
 /// Planned faults of the processes of one trial, and those injected so far.
 #[derive(Default)]
 pub(super) struct FaultSchedule {
-    pending: VecDeque<Step>,
+    pending: VecDeque<FaultStep>,
     pub(super) done: Vec<FaultDone>,
 }
 

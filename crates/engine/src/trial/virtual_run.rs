@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::task::Poll;
 
-use record::Trial;
+use record::TrialFacts;
 use tokio::task::spawn_local;
 
 use super::collector::{Collector, OutputSink};
@@ -34,7 +34,7 @@ pub fn run_virtual<D: Driver, N: Network>(
     network: N,
     workers: usize,
     on: &mut dyn FnMut(TrialOutput),
-) -> Result<Trial, TrialError> {
+) -> Result<TrialFacts, TrialError> {
     let setups = std::slice::from_ref(setup);
     let mut trials =
         run_virtual_together(setups, clock, network, workers, &mut |_, output| on(output))?;
@@ -50,7 +50,7 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     network: N,
     workers: usize,
     on: &mut dyn FnMut(usize, TrialOutput),
-) -> Result<Vec<Trial>, TrialError> {
+) -> Result<Vec<TrialFacts>, TrialError> {
     let workers = setups.iter().map(|setup| setup.workers(workers)).min().unwrap_or(1);
     let mixes = setups.iter().map(|setup| {
         let targets = &setup.arm.targets;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use record::Phases;
+use record::PhaseBounds;
 
 /// Counts what is in flight, and integrates it over the measure phase.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Gauge {
     }
 
     /// An operation was begun that was due at this instant.
-    pub(super) fn begin(&self, intended_at: u64, now: u64, phases: &Phases) {
+    pub(super) fn begin(&self, intended_at: u64, now: u64, phases: &PhaseBounds) {
         self.up(now, phases);
         if phases.measures(intended_at) {
             self.due.change(intended_at, 1);
@@ -63,7 +63,7 @@ impl Gauge {
     }
 
     /// An operation ended that was due at this instant.
-    pub(super) fn end(&self, intended_at: u64, now: u64, phases: &Phases) {
+    pub(super) fn end(&self, intended_at: u64, now: u64, phases: &PhaseBounds) {
         self.down(now, phases);
         if phases.measures(intended_at) {
             self.due.change(now, -1);
@@ -71,7 +71,7 @@ impl Gauge {
     }
 
     /// Everything has ended: what has not counts up to now.
-    pub(super) fn close(&self, now: u64, phases: &Phases) {
+    pub(super) fn close(&self, now: u64, phases: &PhaseBounds) {
         self.advance(now, phases);
         self.due.change(now, 0);
     }
@@ -82,7 +82,7 @@ impl Gauge {
     }
 
     /// One more.
-    fn up(&self, now: u64, phases: &Phases) {
+    fn up(&self, now: u64, phases: &PhaseBounds) {
         self.advance(now, phases);
         self.count.set(self.count.get() + 1);
         if phases.measures(now) {
@@ -91,13 +91,13 @@ impl Gauge {
     }
 
     /// One fewer.
-    fn down(&self, now: u64, phases: &Phases) {
+    fn down(&self, now: u64, phases: &PhaseBounds) {
         self.advance(now, phases);
         self.count.set(self.count.get() - 1);
     }
 
     /// Integrates up to now.
-    fn advance(&self, now: u64, phases: &Phases) {
+    fn advance(&self, now: u64, phases: &PhaseBounds) {
         let length = overlap((self.changed_at.get(), now), phases);
         if length > 0 {
             let area = u128::from(length) * u128::from(self.count.get());
@@ -119,21 +119,22 @@ impl Area {
 }
 
 /// Nanoseconds of `from..to` that lie in the measure phase.
-pub(super) fn overlap((from, to): (u64, u64), phases: &Phases) -> u64 {
+pub(super) fn overlap((from, to): (u64, u64), phases: &PhaseBounds) -> u64 {
     to.min(phases.measure_to).saturating_sub(from.max(phases.measure_from))
 }
 
 #[cfg(test)]
 mod tests {
-    use plan::randomness::{Stream, draw};
+    use plan::randomness::{RandomStream, draw};
 
     use super::*;
 
-    const PHASES: Phases = Phases { measure_from: 10_000, measure_to: 60_000, window: 1_000 };
+    const PHASES: PhaseBounds =
+        PhaseBounds { measure_from: 10_000, measure_to: 60_000, window: 1_000 };
 
     /// Intended start and end of operations, some of them before the measure phase.
     fn log(seed: u64) -> Vec<(u64, u64)> {
-        let below = |index: u64, bound: u64| draw(seed, Stream::Content, index) % bound;
+        let below = |index: u64, bound: u64| draw(seed, RandomStream::Content, index) % bound;
         (0..200)
             .map(|k| (2 * k, below(2 * k, 60_000)))
             .map(|(k, at)| (at, at + 1 + below(k + 1, 9_000)))

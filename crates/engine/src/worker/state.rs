@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::task::{Poll, Waker};
 
-use record::{Phases, PoolFacts, Recorder, Sample};
+use record::{PhaseBounds, PoolFacts, Recorder, Sample};
 
 use super::due_operation::DueOperation;
 use super::gauge::{Gauge, overlap};
@@ -44,7 +44,7 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     pub(super) facts: RefCell<PoolFacts>,
     /// `None` once the worker has ended.
     recorder: RefCell<Option<Recorder>>,
-    phases: Cell<Phases>,
+    phases: Cell<PhaseBounds>,
     stage: Cell<Stage>,
     pools: RefCell<Vec<Pool>>,
     in_flight_cap: u64,
@@ -72,7 +72,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         messages: Sender<(usize, Message)>,
     ) -> Self {
         let timeline = workload.timeline;
-        let phases = Phases {
+        let phases = PhaseBounds {
             measure_from: timeline.measure_from,
             measure_to: timeline.measure_to,
             window: timeline.window,
@@ -108,7 +108,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
     }
 
     /// Bounds of the measure phase as they are known now.
-    pub(super) fn phases(&self) -> Phases {
+    pub(super) fn phases(&self) -> PhaseBounds {
         self.phases.get()
     }
 

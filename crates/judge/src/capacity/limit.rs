@@ -1,7 +1,7 @@
 //! What is seen where a rate no longer holds.
 
 use record::Role;
-use record::summary::{Judgement, System, TailShare, Trial, Validity};
+use record::summary::{Judgement, System, TailShare, TrialSummary, Validity};
 
 use super::search_trial::{SearchTrial, only_trial};
 use super::step::system_died;
@@ -37,7 +37,7 @@ pub(super) fn of_generator(tried: &SearchTrial) -> Option<String> {
     only_trial(&tried.summary)?.reasons.first().cloned()
 }
 
-fn effect(trial: &Trial) -> String {
+fn effect(trial: &TrialSummary) -> String {
     let accounting = &trial.accounting;
     if trial.validity == Validity::Overload {
         return format!(
@@ -78,7 +78,7 @@ fn share(tail: &TailShare) -> String {
 }
 
 /// Processes under test that had a processor's worth of work.
-fn busy(trial: &Trial) -> Option<String> {
+fn busy(trial: &TrialSummary) -> Option<String> {
     let measured = trial.phases.measure_ns.max(1) as f64;
     let processes = trial.systems.iter().flat_map(|system: &System| &system.processes);
     let load = |cpu_ns: u64| cpu_ns as f64 / measured;

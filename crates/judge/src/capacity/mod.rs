@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use plan::units::format_rate;
 use record::summary::{
     Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, NoFurther, Run,
-    Scalability, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
+    Scalability, Severity, Stairs, StepResult, Summary, TrialSummary, Validity, Verdict,
 };
-use stats::capacity::scalability::Point;
-use stats::capacity::search::{self, Bracket, Ending, Purpose, Search};
+use stats::capacity::scalability::LoadPoint;
+use stats::capacity::search::{self, Bracket, Purpose, Search, SearchEnding};
 
 use crate::findings::{self, INTERRUPTED, NOT_EXECUTED, Subject};
 use crate::scaling;
@@ -149,14 +149,14 @@ fn ending(state: &SearchState<'_>) -> CapacityEnding {
     };
     match ending {
         None => CapacityEnding::Stopped,
-        Some(Ending::Bracketed) => CapacityEnding::Bracketed,
+        Some(SearchEnding::Bracketed) => CapacityEnding::Bracketed,
         // What ends does so at no rate that could be named: the generator may well be able to make it.
-        Some(Ending::GeneratorLimited) if fell => CapacityEnding::Spoiled,
-        Some(Ending::GeneratorLimited) => CapacityEnding::GeneratorLimited,
-        Some(Ending::Spoiled) => CapacityEnding::Spoiled,
-        Some(Ending::LimitReached) => CapacityEnding::LimitReached,
-        Some(Ending::NothingPasses) => CapacityEnding::NothingPasses,
-        Some(Ending::Exhausted) => CapacityEnding::Exhausted,
+        Some(SearchEnding::GeneratorLimited) if fell => CapacityEnding::Spoiled,
+        Some(SearchEnding::GeneratorLimited) => CapacityEnding::GeneratorLimited,
+        Some(SearchEnding::Spoiled) => CapacityEnding::Spoiled,
+        Some(SearchEnding::LimitReached) => CapacityEnding::LimitReached,
+        Some(SearchEnding::NothingPasses) => CapacityEnding::NothingPasses,
+        Some(SearchEnding::Exhausted) => CapacityEnding::Exhausted,
     }
 }
 
@@ -207,9 +207,9 @@ fn confirmation(tried: &[SearchTrial], low: f64) -> Option<Confirmation> {
 /// Mean in flight against throughput, one point a rate that was carried out: Little's law gives what a
 /// closed load would set.
 fn scalability(tried: &[SearchTrial]) -> Option<Scalability> {
-    let points: Vec<Point> = points(tried)
+    let points: Vec<LoadPoint> = points(tried)
         .iter()
-        .map(|(_, trial)| Point {
+        .map(|(_, trial)| LoadPoint {
             concurrency: trial.in_flight.mean,
             throughput: trial.rates.completed,
         })
@@ -220,8 +220,9 @@ fn scalability(tried: &[SearchTrial]) -> Option<Scalability> {
 fn power_point(tried: &[SearchTrial]) -> Option<f64> {
     const FEWEST: usize = 3;
     let points = points(tried);
-    let power =
-        |trial: &Trial| trial.rates.completed / (trial.total.response_time.mean_ns.max(1)) as f64;
+    let power = |trial: &TrialSummary| {
+        trial.rates.completed / (trial.total.response_time.mean_ns.max(1)) as f64
+    };
     let best = points.iter().max_by(|(_, a), (_, b)| power(a).total_cmp(&power(b)))?;
     (points.len() >= FEWEST).then_some(best.0)
 }
@@ -229,7 +230,7 @@ fn power_point(tried: &[SearchTrial]) -> Option<f64> {
 /// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
 /// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
 /// operations that failed at once.
-fn points(tried: &[SearchTrial]) -> Vec<(f64, &Trial)> {
+fn points(tried: &[SearchTrial]) -> Vec<(f64, &TrialSummary)> {
     const KEPT_UP: f64 = 0.98;
     let mut longest: BTreeMap<u64, &SearchTrial> = BTreeMap::new();
     for one in tried {

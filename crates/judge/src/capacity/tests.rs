@@ -1,9 +1,8 @@
-use stats::capacity::search::Step;
 use std::cell::Cell;
 
 use record::Role;
 use record::summary::{Criterion, Validity};
-use stats::capacity::search::{Outcome, Settings};
+use stats::capacity::search::{SearchSettings, SearchStep, StepOutcome};
 
 use super::*;
 use crate::findings::PROCESS_DIED;
@@ -11,8 +10,8 @@ use crate::{example, verdict};
 
 const CRITERION: &str = "p99 < 20ms";
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> SearchSettings {
+    SearchSettings {
         start: 100.0,
         most: None,
         precision: 1.1,
@@ -29,7 +28,7 @@ fn settings() -> Settings {
 }
 
 /// A trial at this rate of a queue that serves 1,000/s, with this result.
-fn trial(step: Step, index: u32, result: StepResult) -> SearchTrial {
+fn trial(step: SearchStep, index: u32, result: StepResult) -> SearchTrial {
     let mut summary = example::summary();
     summary.findings.clear();
     let judged = match result {
@@ -60,19 +59,22 @@ fn trial(step: Step, index: u32, result: StepResult) -> SearchTrial {
 }
 
 /// Carries a search out against results by rate.
-fn searched(settings: Settings, result: impl Fn(f64) -> StepResult) -> (Search, Vec<SearchTrial>) {
+fn searched(
+    settings: SearchSettings,
+    result: impl Fn(f64) -> StepResult,
+) -> (Search, Vec<SearchTrial>) {
     let mut search = Search::new(settings);
     let mut tried = Vec::new();
     while let Some(step) = search.next_step() {
         let result = result(step.rate);
         let outcome = match result {
-            StepResult::Pass => Outcome::Passed,
-            StepResult::Fail => Outcome::Failed,
-            StepResult::Undecided => Outcome::Undecided,
-            StepResult::Invalid => Outcome::Invalid,
+            StepResult::Pass => StepOutcome::Passed,
+            StepResult::Fail => StepOutcome::Failed,
+            StepResult::Undecided => StepOutcome::Undecided,
+            StepResult::Invalid => StepOutcome::Invalid,
             StepResult::Stopped => break,
         };
-        search.tell(step, outcome);
+        search.report(step, outcome);
         tried.push(trial(step, tried.len() as u32 + 1, result));
     }
     (search, tried)
@@ -156,7 +158,7 @@ fn a_rate_that_passes_once_and_not_the_next_time_is_why_the_ends_are_apart() {
     let quiet = summarised(&searched(settings(), limit));
     assert_eq!(quiet.capacity.as_ref().unwrap().no_further, None);
     assert!(!quiet.verdict.reasons[0].contains("no further"), "{:?}", quiet.verdict);
-    let few = Settings { narrowing: 1, ..settings() };
+    let few = SearchSettings { narrowing: 1, ..settings() };
     let spent = summarised(&searched(few, limit));
     assert!(spent.verdict.reasons[0].contains("`--narrow`"), "{:?}", spent.verdict);
 }
@@ -201,7 +203,7 @@ fn a_generator_at_its_limit_leaves_a_lower_bound() {
 
 #[test]
 fn what_a_trial_says_to_the_search() {
-    let step = Step { rate: 100.0, seconds: 20.0, purpose: Purpose::Expand };
+    let step = SearchStep { rate: 100.0, seconds: 20.0, purpose: Purpose::Expand };
     for known in [StepResult::Pass, StepResult::Fail, StepResult::Undecided, StepResult::Invalid] {
         assert_eq!(result(&trial(step, 1, known).summary), known);
     }
@@ -220,8 +222,8 @@ fn what_a_trial_says_to_the_search() {
 
 #[test]
 fn the_symptom_is_the_gravest_thing_seen() {
-    let step = Step { rate: 800.0, seconds: 20.0, purpose: Purpose::Expand };
-    let symptom = |change: &dyn Fn(&mut Trial)| {
+    let step = SearchStep { rate: 800.0, seconds: 20.0, purpose: Purpose::Expand };
+    let symptom = |change: &dyn Fn(&mut TrialSummary)| {
         let mut tried = trial(step, 1, StepResult::Fail);
         change(&mut tried.summary.arms[0].trials[0]);
         limit::symptom(&tried)
@@ -261,7 +263,7 @@ fn codes(summary: &Summary) -> impl Iterator<Item = &str> {
 }
 
 /// A trial in which something ended before its time.
-fn died(step: Step, role: Option<Role>) -> SearchTrial {
+fn died(step: SearchStep, role: Option<Role>) -> SearchTrial {
     let mut tried = trial(step, 1, StepResult::Invalid);
     let mut found = finding(PROCESS_DIED);
     found.evidence = BTreeMap::from([
@@ -316,7 +318,7 @@ fn a_service_that_dies_again_and_again_is_neither_the_targets_limit_nor_the_gene
 
 /// The trial up and down again as it was carried out, with no word on what it showed.
 fn hysteresis(change: impl FnOnce(&mut Summary)) -> HysteresisTrial {
-    let step = Step { rate: 900.0, seconds: 20.0, purpose: Purpose::Expand };
+    let step = SearchStep { rate: 900.0, seconds: 20.0, purpose: Purpose::Expand };
     let mut summary = trial(step, 99, StepResult::Pass).summary;
     summary.arms[0].name = "rate=stairs".into();
     summary.criteria.clear();

@@ -7,7 +7,7 @@ use plan::comparison::Comparison;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
-use record::summary::{self, Arm, Machine, Trial};
+use record::summary::{self, Arm, Machine, TrialSummary};
 use record::{EarlyEnd, EndReason, FaultDone, PoolFacts, Role};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub struct Case<'a> {
     /// Name of its arm.
     pub arm: &'a str,
     /// Its numbers.
-    pub trial: &'a Trial,
+    pub trial: &'a TrialSummary,
     /// What the summary leaves out.
     pub facts: &'a Facts,
 }
@@ -94,7 +94,7 @@ pub struct Facts {
 
 impl Facts {
     /// Facts of an executed trial and of the arm that planned it.
-    pub fn of(trial: &record::Trial, arm: &plan::plan::Arm) -> Self {
+    pub fn of(trial: &record::TrialFacts, arm: &plan::plan::Arm) -> Self {
         let total = trial.totals.total();
         let limit = total.response_time.quantile(0.5).unwrap_or(0).max(NOTICEABLE_LAG_NS);
         let lag = &trial.totals.dispatch_lag;
@@ -127,7 +127,7 @@ impl Facts {
     }
 
     /// Share of operations of an open load that waited for a connection; `None` up to one in a thousand.
-    pub(crate) fn waited_share(&self, trial: &Trial) -> Option<f64> {
+    pub(crate) fn waited_share(&self, trial: &TrialSummary) -> Option<f64> {
         const NOTED: f64 = 0.001;
         let share = self.pool.waited as f64 / trial.accounting.started.max(1) as f64;
         (trial.load.model == summary::Model::Open && share > NOTED).then_some(share)

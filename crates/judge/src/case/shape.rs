@@ -1,6 +1,6 @@
 //! What the fine histograms of a trial give away. They are in memory only while it is summarised.
 
-use record::{OperationTotals, Trial};
+use record::{OperationTotals, TrialFacts};
 use stats::Histogram;
 use stats::modes::{self, Modes};
 use stats::signature::{self, Cluster, Comb};
@@ -39,7 +39,7 @@ pub struct OperationShape {
 
 impl Shape {
     /// Looks at the histograms of an executed trial, whose spans have these names.
-    pub fn of(trial: &Trial, names: &[String]) -> Self {
+    pub fn of(trial: &TrialFacts, names: &[String]) -> Self {
         let total = trial.totals.total();
         let span = |name: &str| {
             let place = names.iter().position(|span| span == name);

@@ -1,6 +1,6 @@
 //! Whether a trial was in a steady state: its windows gathered to points, and judged.
 
-use record::summary::{Model, Trial};
+use record::summary::{Model, TrialSummary};
 use record::{OperationTotals, Window, WindowSpan};
 use stats::steady::{Alarm, Floor, Measure, POINTS_LEAST, WindowPoint, group_length, judge};
 use stats::{COARSE, Histogram};
@@ -80,7 +80,7 @@ struct Point {
 
 impl Points {
     /// For a trial with these totals.
-    pub fn new(trial: &record::Trial, total: &OperationTotals) -> Self {
+    pub fn new(trial: &record::TrialFacts, total: &OperationTotals) -> Self {
         let windows = trial.phases.measure_ns / trial.window_ns.max(1);
         let group = group(trial, windows, total.succeeded);
         let count = group.as_ref().map_or(0, |group| windows / group) as usize;
@@ -155,7 +155,7 @@ impl Points {
     }
 }
 
-fn group(trial: &record::Trial, windows: u64, succeeded: u64) -> Result<u64, SteadyStateTest> {
+fn group(trial: &record::TrialFacts, windows: u64, succeeded: u64) -> Result<u64, SteadyStateTest> {
     let level = |arrivals: &String| LEVEL_ARRIVALS.contains(&arrivals.as_str());
     if let Some(arrivals) = trial.load.arrivals.as_ref().filter(|arrivals| !level(arrivals)) {
         return Err(SteadyStateTest::untested(&format!("the planned rate changes ({arrivals})")));
@@ -178,7 +178,7 @@ fn group(trial: &record::Trial, windows: u64, succeeded: u64) -> Result<u64, Ste
 }
 
 /// A departure from a steady state, as a sentence without a full stop.
-pub fn departure(alarm: &Alarm, trial: &Trial, point_ns: u64) -> String {
+pub fn departure(alarm: &Alarm, trial: &TrialSummary, point_ns: u64) -> String {
     let at = |place: usize| duration(place as u64 * point_ns);
     match *alarm {
         Alarm::GrowingBacklog { at_end, growth, .. } => format!(
@@ -229,7 +229,7 @@ pub fn departure(alarm: &Alarm, trial: &Trial, point_ns: u64) -> String {
     }
 }
 
-fn time(measure: Measure, trial: &Trial) -> String {
+fn time(measure: Measure, trial: &TrialSummary) -> String {
     // Without a schedule there is no response time at a rate.
     let time = if trial.load.model == Model::Open { "response time" } else { "service time" };
     match measure {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use plan::plan::Plan;
-use record::summary::{Arm, Change, Comparison, Point, Shift, Trial};
+use record::summary::{Arm, BlockPoint, Change, Comparison, Shift, TrialSummary};
 use stats::comparison::correction::holm;
-use stats::comparison::power::{Seen, blocks_needed, detectable, fewest_blocks};
+use stats::comparison::power::{ObservedBlocks, blocks_needed, detectable, fewest_blocks};
 use stats::comparison::shift::{POINTS, shift_function};
 
 use super::blocks::{Block, Blocks};
@@ -76,11 +76,11 @@ fn compare<'a>(
 
 impl BlockComparison<'_> {
     /// Blocks with a value on both sides.
-    fn points(&self) -> Vec<Point> {
+    fn points(&self) -> Vec<BlockPoint> {
         let point = |(block, pair): (&Block<'_>, Option<[f64; 2]>)| {
             let [baseline, candidate] = pair?;
             let ratio = (baseline > 0.0 && candidate > 0.0).then(|| candidate / baseline);
-            Some(Point { block: block.number, ratio, baseline, candidate })
+            Some(BlockPoint { block: block.number, ratio, baseline, candidate })
         };
         self.blocks.usable.iter().zip(self.contrast.pairs()).filter_map(point).collect()
     }
@@ -112,7 +112,7 @@ impl BlockComparison<'_> {
     fn needs(&self, tests: usize) -> Option<u64> {
         let (mean, spread) = self.contrast.moments?;
         let Some(spread) = spread else { return Some(fewest_blocks(tests)) };
-        let seen = Seen { mean, spread, blocks: self.contrast.counts[0], tests };
+        let seen = ObservedBlocks { mean, spread, blocks: self.contrast.counts[0], tests };
         Some(blocks_needed(&seen, self.contrast.scale())?.max(fewest_blocks(tests)))
     }
 
@@ -149,7 +149,7 @@ fn crowd(crowded: usize, of: usize) -> String {
 /// The quantiles that every block has on both sides, and that enough operations lie beyond.
 fn shift(blocks: &[Block<'_>], operation: &str, deciles: &Deciles, seed: u64) -> Vec<Shift> {
     let sides = |block: &Block<'_>| {
-        let of = |trial: &Trial| deciles.of(trial.index, operation);
+        let of = |trial: &TrialSummary| deciles.of(trial.index, operation);
         Some((of(block.baseline)?, of(block.candidate)?))
     };
     let Some(sides) = blocks.iter().map(sides).collect::<Option<Vec<_>>>() else {
@@ -182,8 +182,8 @@ fn shift(blocks: &[Block<'_>], operation: &str, deciles: &Deciles, seed: u64) ->
 }
 
 /// Effective tail events over trials, at the listed quantile that is the next one up.
-fn support<'a>(trials: impl Iterator<Item = &'a Trial>, operation: &str, q: f64) -> f64 {
-    let of = |trial: &Trial| {
+fn support<'a>(trials: impl Iterator<Item = &'a TrialSummary>, operation: &str, q: f64) -> f64 {
+    let of = |trial: &TrialSummary| {
         let one = metric::part(trial, operation)?;
         let listed = &metric::times(Metric::Quantile(q), trial, one).quantiles;
         listed.iter().find(|entry| entry.q >= q).map(|entry| entry.support)

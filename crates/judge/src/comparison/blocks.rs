@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use record::summary::{Arm, CountsFor, Trial};
+use record::summary::{Arm, CountsFor, TrialSummary};
 
 /// Two trials of one block.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     pub number: u32,
-    pub baseline: &'a Trial,
-    pub candidate: &'a Trial,
+    pub baseline: &'a TrialSummary,
+    pub candidate: &'a TrialSummary,
 }
 
 /// Usable blocks in their order, and the numbers of the others.
@@ -53,7 +53,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-fn usable(arm: &Arm, block: u32) -> Option<&Trial> {
+fn usable(arm: &Arm, block: u32) -> Option<&TrialSummary> {
     arm.counted().rev().find(|trial| trial.block == block && trial.is_usable())
 }
 
@@ -69,7 +69,7 @@ mod tests {
         let trial = |&block: &u32| {
             let is_aa = matches!(block, 3 | 5);
             let counts_for = if is_aa { CountsFor::Noise } else { CountsFor::Judgement };
-            Trial { block, counts_for, ..known.clone() }
+            TrialSummary { block, counts_for, ..known.clone() }
         };
         arm.trials = blocks.iter().map(trial).collect();
         arm

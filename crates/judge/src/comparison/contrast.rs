@@ -3,7 +3,7 @@
 //!
 //! Not here: which trials these are (see `block_comparison` and [`super::stored`]).
 
-use record::summary::{Change, Comparison, Operation, Shares, Trial};
+use record::summary::{Change, Comparison, Operation, Shares, TrialSummary};
 use serde_json::Value;
 use stats::comparison::decision::{Decision, decide};
 use stats::comparison::shares::difference_of_shares;
@@ -30,7 +30,7 @@ pub(super) struct Contrast<'a> {
     pub operation: String,
     /// As the experiment states it.
     pub margin: f64,
-    pub sides: [Vec<&'a Trial>; 2],
+    pub sides: [Vec<&'a TrialSummary>; 2],
     /// Trials of each side, or blocks, whose closed load waited for its processor.
     pub crowded: [usize; 2],
     /// Trials of each side, or blocks, with a value.
@@ -47,7 +47,7 @@ impl<'a> Contrast<'a> {
     pub fn new(
         metric: Metric,
         (operation, name): (&str, &str),
-        sides: [Vec<&'a Trial>; 2],
+        sides: [Vec<&'a TrialSummary>; 2],
     ) -> Self {
         Self {
             metric,
@@ -92,11 +92,11 @@ impl<'a> Contrast<'a> {
 
     fn compare_sides(&mut self) {
         let shares = self.is_of_shares();
-        let value = |trial: &&Trial| match shares {
+        let value = |trial: &&TrialSummary| match shares {
             true => metric::part(trial, &self.operation).map(|_| 0.0),
             false => self.value(trial).filter(|value| *value > 0.0).map(f64::ln),
         };
-        let of_side = |side: &Vec<&Trial>| side.iter().filter_map(value).collect();
+        let of_side = |side: &Vec<&TrialSummary>| side.iter().filter_map(value).collect();
         let [old, new]: [Vec<f64>; 2] = self.sides.each_ref().map(of_side);
         self.counts = [old.len(), new.len()];
         if self.without() != [0; 2] {
@@ -116,13 +116,13 @@ impl<'a> Contrast<'a> {
     }
 
     fn difference_of_shares(&self) -> Option<Difference> {
-        let count = |trial: &&Trial| Some(failures(metric::part(trial, &self.operation)?));
+        let count = |trial: &&TrialSummary| Some(failures(metric::part(trial, &self.operation)?));
         let [old, new] =
             self.sides.each_ref().map(|side| side.iter().filter_map(count).collect::<Vec<_>>());
         difference_of_shares(&old, &new)
     }
 
-    fn value(&self, trial: &Trial) -> Option<f64> {
+    fn value(&self, trial: &TrialSummary) -> Option<f64> {
         self.metric.value(trial, &self.operation)
     }
 

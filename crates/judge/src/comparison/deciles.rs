@@ -36,7 +36,7 @@ impl Deciles {
     }
 
     /// Keeps the points of a trial.
-    pub fn add(&mut self, trial: &record::Trial) {
+    pub fn add(&mut self, trial: &record::TrialFacts) {
         for operation in &self.operations {
             let totals = if operation == names::ALL {
                 Some(trial.totals.total())

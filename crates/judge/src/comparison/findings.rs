@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use plan::plan::Plan;
-use record::summary::{Arm, Comparison, Finding, Trial};
+use record::summary::{Arm, Comparison, Finding, TrialSummary};
 use serde_json::Value;
 use stats::comparison::correction::holm;
 use stats::comparison::decision::ALPHA;
@@ -65,7 +65,7 @@ fn dose_order(
     levels.extend(group.iter().map(|question| (question.candidate, question.arms[1])));
     let doses =
         in_order(levels, |(level, arm)| arms[arm].values.get(first.factor).unwrap_or(level))?;
-    let value = |trial: &Trial| first.metric.value(trial, first.operation);
+    let value = |trial: &TrialSummary| first.metric.value(trial, first.operation);
     let step = |pair: &[(&Value, usize)]| {
         let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
         if blocks.mostly_hold(crowded) {

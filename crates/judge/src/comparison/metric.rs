@@ -1,6 +1,6 @@
 //! The value that a trial gives to a comparison.
 
-use record::summary::{Distribution, Model, Operation, Trial};
+use record::summary::{Distribution, Model, Operation, TrialSummary};
 
 /// Default margins.
 const RATE_MARGIN: f64 = 0.05;
@@ -69,7 +69,7 @@ impl Metric {
 
     /// The value of a trial: nanoseconds, per second, or a share. `None` for an operation that the trial
     /// does not have, and for a quantile that falls among operations that never succeeded.
-    pub fn value(self, trial: &Trial, operation: &str) -> Option<f64> {
+    pub fn value(self, trial: &TrialSummary, operation: &str) -> Option<f64> {
         let one = part(trial, operation)?;
         let seconds = trial.phases.measure_ns as f64 / 1e9;
         match self {
@@ -99,7 +99,11 @@ impl Metric {
 
 /// The distribution that a time is read from. In an open load it is the response time, in whose quantiles
 /// failures count as slower than all others; elsewhere it is the service time.
-pub(crate) fn times<'a>(metric: Metric, trial: &Trial, one: &'a Operation) -> &'a Distribution {
+pub(crate) fn times<'a>(
+    metric: Metric,
+    trial: &TrialSummary,
+    one: &'a Operation,
+) -> &'a Distribution {
     match metric.source(trial.load.model) {
         "outcome_time" => &one.outcome_time,
         "response_time" => &one.response_time,
@@ -113,7 +117,7 @@ pub(super) fn failures(one: &Operation) -> (u64, u64) {
 }
 
 /// The part of a trial that is one operation, or all.
-pub(super) fn part<'a>(trial: &'a Trial, operation: &str) -> Option<&'a Operation> {
+pub(super) fn part<'a>(trial: &'a TrialSummary, operation: &str) -> Option<&'a Operation> {
     if is_whole(operation) {
         return Some(&trial.total);
     }

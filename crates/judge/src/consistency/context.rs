@@ -1,6 +1,6 @@
 //! What the rules look at beside a trial's summary.
 
-use record::summary::{Operation, Trial};
+use record::summary::{Operation, TrialSummary};
 
 /// What a summary does not say but some rules need; a rule without its number is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +33,6 @@ pub struct WindowSums {
 }
 
 /// Each operation and the total.
-pub(super) fn operations(trial: &Trial) -> impl Iterator<Item = &Operation> {
+pub(super) fn operations(trial: &TrialSummary) -> impl Iterator<Item = &Operation> {
     trial.operations.iter().chain([&trial.total])
 }

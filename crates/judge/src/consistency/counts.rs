@@ -1,11 +1,11 @@
 //! Sums and shares: A1, A2, A11, A12.
 
-use record::summary::{Operation, Trial, Validity};
+use record::summary::{Operation, TrialSummary, Validity};
 
 use super::context::{Context, operations};
 
 /// A1: every planned operation is in exactly one bucket, and parts add up to the whole.
-pub fn identities(trial: &Trial, context: &Context) -> Option<String> {
+pub fn identities(trial: &TrialSummary, context: &Context) -> Option<String> {
     let a = &trial.accounting;
     let total = &trial.total;
     let of = |part: fn(&Operation) -> u64| trial.operations.iter().map(part).sum::<u64>();
@@ -63,7 +63,7 @@ fn within_operation(operation: &Operation) -> Option<String> {
 }
 
 /// A2: shares lie in [0, 1] and have one denominator; status codes do not outnumber answers.
-pub fn shares(trial: &Trial, _: &Context) -> Option<String> {
+pub fn shares(trial: &TrialSummary, _: &Context) -> Option<String> {
     let tail = &trial.generator.tail_share;
     let sum = tail.dispatch_lag + tail.queue_wait + tail.prepare + tail.service_time;
     if sum != 0.0 && (sum - 1.0).abs() > 1e-6 {
@@ -86,7 +86,7 @@ pub fn shares(trial: &Trial, _: &Context) -> Option<String> {
 }
 
 /// A11: a plan that was not carried out must be in the headline.
-pub fn shortfall(trial: &Trial) -> Option<String> {
+pub fn shortfall(trial: &TrialSummary) -> Option<String> {
     let a = &trial.accounting;
     let short = (a.started as f64) < 0.99 * a.planned as f64;
     let hidden = matches!(trial.validity, Validity::Valid) || trial.reasons.is_empty();
@@ -96,7 +96,7 @@ pub fn shortfall(trial: &Trial) -> Option<String> {
 }
 
 /// A12: bytes of the operations add up to those of the total.
-pub fn sizes(trial: &Trial) -> Option<String> {
+pub fn sizes(trial: &TrialSummary) -> Option<String> {
     if trial.operations.is_empty() {
         return None;
     }

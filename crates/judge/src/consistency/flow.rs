@@ -1,17 +1,17 @@
 //! Rates, concurrency, parts of a whole, clock and units: A3, A9, A10, A13, A15, A16, A18.
 
-use record::summary::{Model, Trial, Validity};
+use record::summary::{Model, TrialSummary, Validity};
 
 use super::context::{Context, TimeInFlight, operations};
 use crate::concurrency;
 
-fn measured_seconds(trial: &Trial) -> f64 {
+fn measured_seconds(trial: &TrialSummary) -> f64 {
     trial.phases.measure_ns as f64 / 1e9
 }
 
 /// A3: rate times duration is the count. What ended in the drain may be missing from the finished
 /// ones: at most what was in flight, or due and released late.
-pub fn rates(trial: &Trial, _: &Context) -> Option<String> {
+pub fn rates(trial: &TrialSummary, _: &Context) -> Option<String> {
     let seconds = measured_seconds(trial);
     let (a, rates) = (&trial.accounting, &trial.rates);
     let unreleased = rates.offered * trial.generator.dispatch_lag.max_ns as f64 / 1e9;
@@ -33,7 +33,7 @@ pub fn rates(trial: &Trial, _: &Context) -> Option<String> {
 
 /// Concurrency that rate and times imply, least and most, with the slack of a window that is cut at
 /// both ends. `None` where failures hide some times.
-fn implied_concurrency(trial: &Trial) -> Option<(f64, f64)> {
+fn implied_concurrency(trial: &TrialSummary) -> Option<(f64, f64)> {
     let total = &trial.total;
     if total.succeeded == 0 || total.planned != total.succeeded {
         return None;
@@ -44,20 +44,20 @@ fn implied_concurrency(trial: &Trial) -> Option<(f64, f64)> {
     Some((service, response))
 }
 
-fn slack(trial: &Trial) -> f64 {
+fn slack(trial: &TrialSummary) -> f64 {
     let longest = trial.total.response_time.max_ns as f64 / 1e9;
     2.0 * trial.in_flight.max as f64 * longest / measured_seconds(trial)
 }
 
 /// Connections that may be busy at a time: an open load has a pool for each target.
-fn connections(trial: &Trial, context: &Context) -> f64 {
+fn connections(trial: &TrialSummary, context: &Context) -> f64 {
     let pools = if trial.load.model == Model::Open { context.targets.max(1) } else { 1 };
     f64::from(concurrency::limit(&trial.load)) * f64::from(pools)
 }
 
 /// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as a bound and
 /// with the measured number in flight.
-pub fn little(trial: &Trial, context: &Context) -> Option<String> {
+pub fn little(trial: &TrialSummary, context: &Context) -> Option<String> {
     if let Some(TimeInFlight { area_ns, times_ns }) = context.little
         && u128::try_from(area_ns) != Ok(times_ns)
     {
@@ -85,7 +85,7 @@ pub fn little(trial: &Trial, context: &Context) -> Option<String> {
 }
 
 /// A10: an open load that was in truth a closed loop at its limit, and does not say so.
-pub fn hidden_closed_loop(trial: &Trial, context: &Context) -> Option<String> {
+pub fn hidden_closed_loop(trial: &TrialSummary, context: &Context) -> Option<String> {
     let busy = trial.rates.goodput * trial.total.service_time.mean_ns as f64 / 1e9;
     let connections = connections(trial, context);
     let at_limit = connections > 0.0 && busy >= 0.95 * connections;
@@ -100,7 +100,7 @@ pub fn hidden_closed_loop(trial: &Trial, context: &Context) -> Option<String> {
 
 /// A13: response time is at least the sum of the parts that are known. Means only; quantiles do not
 /// add.
-pub fn parts(trial: &Trial) -> Option<String> {
+pub fn parts(trial: &TrialSummary) -> Option<String> {
     operations(trial).filter(|one| one.succeeded > 0).find_map(|operation| {
         let mut known = operation.service_time.mean_ns;
         if operation.succeeded == operation.planned {
@@ -114,7 +114,7 @@ pub fn parts(trial: &Trial) -> Option<String> {
 }
 
 /// A15: nothing succeeded after its time-out, and outcome time keeps those that never did.
-pub fn timeouts(trial: &Trial, context: &Context) -> Option<String> {
+pub fn timeouts(trial: &TrialSummary, context: &Context) -> Option<String> {
     operations(trial).find_map(|operation| {
         let longest = operation.service_time.max_ns;
         let limit = context.timeout_ns.unwrap_or(u64::MAX);
@@ -140,7 +140,7 @@ pub fn timeouts(trial: &Trial, context: &Context) -> Option<String> {
 const TIMER_SLACK_NS: u64 = 100_000_000;
 
 /// A16: durations are positive, and phases have a length.
-pub fn clock(trial: &Trial) -> Option<String> {
+pub fn clock(trial: &TrialSummary) -> Option<String> {
     if trial.phases.measure_ns == 0 && trial.accounting.started > 0 {
         return Some("operations were begun in a measure phase of length 0".to_owned());
     }
@@ -153,7 +153,7 @@ pub fn clock(trial: &Trial) -> Option<String> {
 }
 
 /// A18: rate times time differs from what was in flight by a thousand or a million.
-pub fn units(trial: &Trial) -> Option<String> {
+pub fn units(trial: &TrialSummary) -> Option<String> {
     let (_, response) = implied_concurrency(trial)?;
     let mean = trial.in_flight.mean;
     if mean <= 0.0 || response <= 0.0 {

@@ -15,7 +15,7 @@ pub mod times;
 
 use context::operations;
 pub use context::{Context, TimeInFlight, WindowSums};
-use record::summary::{Distribution, Trial};
+use record::summary::{Distribution, TrialSummary};
 
 /// Something that two numbers of a report cannot both say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Rule {
     pub id: &'static str,
     /// What must hold.
     pub means: &'static str,
-    check: fn(&Trial, &Context) -> Option<String>,
+    check: fn(&TrialSummary, &Context) -> Option<String>,
 }
 
 /// Every rule, in order.
@@ -131,7 +131,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Every contradiction of a trial's summary; empty for a sound one.
-pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
+pub fn contradictions(trial: &TrialSummary, context: &Context) -> Vec<Contradiction> {
     let broken = |rule: &Rule| {
         (rule.check)(trial, context).map(|claim| Contradiction { rule: rule.id, claim })
     };
@@ -140,7 +140,7 @@ pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
 
 /// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out: its
 /// moments are those of the succeeded operations only.
-fn each(trial: &Trial, check: fn(&Distribution) -> Option<String>) -> Option<String> {
+fn each(trial: &TrialSummary, check: fn(&Distribution) -> Option<String>) -> Option<String> {
     let named = operations(trial).flat_map(|operation| {
         [
             ("response time", &operation.response_time),

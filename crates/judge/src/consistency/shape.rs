@@ -1,6 +1,6 @@
 //! Order and bounds within a distribution: A4 to A8, A14, A17.
 
-use record::summary::{Distribution, Grade, Trial};
+use record::summary::{Distribution, Grade, TrialSummary};
 
 use super::context::{Context, operations};
 use super::times::{self, Approximate, TimeFigures};
@@ -70,7 +70,7 @@ pub fn moment_bounds(distribution: &Distribution) -> Option<String> {
 }
 
 /// A7: nothing is clipped: what overflowed has no quantile, and no tail piles up at the time-out.
-pub fn saturation(trial: &Trial, context: &Context) -> Option<String> {
+pub fn saturation(trial: &TrialSummary, context: &Context) -> Option<String> {
     operations(trial).find_map(|operation| {
         let distribution = &operation.response_time;
         let in_range = distribution.count.saturating_sub(distribution.overflow) as f64;
@@ -118,7 +118,7 @@ pub fn support(distribution: &Distribution) -> Option<String> {
 }
 
 /// A14: a quantile of the whole lies between those of its parts, and is not their average.
-pub fn merged(trial: &Trial) -> Option<String> {
+pub fn merged(trial: &TrialSummary) -> Option<String> {
     let parts: Vec<_> = trial.operations.iter().filter(|one| one.succeeded > 0).collect();
     if parts.is_empty() {
         return None;

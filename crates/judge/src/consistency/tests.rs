@@ -1,4 +1,4 @@
-use record::summary::{Grade, Model, Trial, Validity};
+use record::summary::{Grade, Model, TrialSummary, Validity};
 
 use super::*;
 use crate::example;
@@ -6,12 +6,12 @@ use crate::example;
 const CONTEXT: Context =
     Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None, little: None };
 
-fn rules(one: &Trial) -> Vec<&'static str> {
+fn rules(one: &TrialSummary) -> Vec<&'static str> {
     contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()
 }
 
 /// One way to corrupt a valid summary, and the class of rule that must notice.
-type Mutation = (&'static str, fn(&mut Trial));
+type Mutation = (&'static str, fn(&mut TrialSummary));
 
 const MUTATIONS: &[Mutation] = &[
     ("A1", |trial| trial.accounting.missed += 1),
@@ -56,7 +56,7 @@ const MUTATIONS: &[Mutation] = &[
 ];
 
 /// A valid trial without failures, so that every rule speaks.
-fn sound(seed: u64) -> Trial {
+fn sound(seed: u64) -> TrialSummary {
     example::flawless(seed).arms.remove(0).trials.remove(0)
 }
 

@@ -1,6 +1,6 @@
 //! What is counted of trials to judge one criterion: a few sums, one histogram, and counts by window.
 
-use plan::criterion::{Count, Criterion, Metric, Part, Term, Time};
+use plan::criterion::{Count, CountedPart, Criterion, Metric, RatioSide, Time};
 use record::{OperationTotals, Totals};
 use stats::dispersion::WindowCount;
 use stats::{FINE, Histogram};
@@ -170,10 +170,10 @@ impl<'a> All<'a> {
     }
 
     /// `None` for an item that no answer carried.
-    fn term(&self, term: &Term, scope: Scope) -> Option<f64> {
+    fn term(&self, term: &RatioSide, scope: Scope) -> Option<f64> {
         match &term.part {
-            Part::Count(count) => Some(Sums::of(self.of(scope)).count(*count) as f64),
-            Part::Item(name) => {
+            CountedPart::Count(count) => Some(Sums::of(self.of(scope)).count(*count) as f64),
+            CountedPart::Item(name) => {
                 let operations = self.totals.operations.iter().zip(self.items);
                 let meant =
                     operations.enumerate().filter(|(at, _)| scope.is_none_or(|place| place == *at));

@@ -5,7 +5,7 @@ use record::summary::Judgement;
 use stats::dispersion::{Around, Dispersion};
 use stats::exceedance::{Bound, Exceedances};
 use stats::normal_quantile;
-use stats::proportion::{self, Side};
+use stats::proportion::{self, LimitSide};
 
 use super::counts::Counts;
 use super::scope::bound_ns;
@@ -96,15 +96,17 @@ impl Observations<'_> {
         let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
         let caps = self.criterion.comparison.caps();
         let (result, undecided) = match (least, most) {
-            (Side::Below, Side::Below) if caps => (Judgement::Pass, Undecided::TooNear),
-            (Side::Above, Side::Above) if !caps => (Judgement::Pass, Undecided::TooNear),
-            (Side::Below, Side::Below) | (Side::Above, Side::Above) => {
+            (LimitSide::Below, LimitSide::Below) if caps => (Judgement::Pass, Undecided::TooNear),
+            (LimitSide::Above, LimitSide::Above) if !caps => (Judgement::Pass, Undecided::TooNear),
+            (LimitSide::Below, LimitSide::Below) | (LimitSide::Above, LimitSide::Above) => {
                 (Judgement::Fail, Undecided::TooNear)
             }
-            (_, Side::Undecided { factor: Some(factor) }) => {
+            (_, LimitSide::Undecided { factor: Some(factor) }) => {
                 (Judgement::Inconclusive, Undecided::Longer(factor))
             }
-            (_, Side::Undecided { factor: None }) => (Judgement::Inconclusive, Undecided::TooNear),
+            (_, LimitSide::Undecided { factor: None }) => {
+                (Judgement::Inconclusive, Undecided::TooNear)
+            }
             _ => (Judgement::Inconclusive, Undecided::NoTime(lost)),
         };
         let without_time = if self.lost_are_slower() { lost } else { 0 };

@@ -9,14 +9,14 @@
 
 use std::collections::BTreeSet;
 
-use plan::criterion::{Count, Criterion, Metric, Operator, Part, Rate, Term, Time};
+use plan::criterion::{Count, CountedPart, Criterion, Metric, Operator, Rate, RatioSide, Time};
 use plan::load::{Model, Stop};
 use plan::mix::Mix;
 use plan::plan::{Arm, Plan, TrialPlan};
 use plan::schedule::Schedule;
 use record::Window;
 use stats::dispersion::Dispersion;
-use stats::proportion::{self, Side};
+use stats::proportion::{self, LimitSide};
 use stats::quantile;
 
 use super::long_windows::{LongWindows, Tally, TimeThreshold};
@@ -246,11 +246,11 @@ impl CriterionProgress {
         let (seen, name) = (number::count(beyond), number::percentile(q));
         let (of, limit) = (number::count(planned), number::count(allowed));
         if self.criterion.comparison.caps() {
-            (side(beyond) == Side::Above).then(|| {
+            (side(beyond) == LimitSide::Above).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} allows {limit} of {of}")
             })
         } else {
-            (side(beyond + left) == Side::Below).then(|| {
+            (side(beyond + left) == LimitSide::Below).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} needs more than {limit} of {of}")
             })
         }
@@ -314,7 +314,7 @@ impl CriterionProgress {
         Range { low: 0.0, high: most / seconds }
     }
 
-    fn ratio(&self, over: &Term, under: &Term) -> Range {
+    fn ratio(&self, over: &RatioSide, under: &RatioSide) -> Range {
         let (over, under) = (self.side(over, 0), self.side(under, 1));
         if over == Range::ANY || under == Range::ANY {
             return Range::ANY;
@@ -323,16 +323,20 @@ impl CriterionProgress {
         Range { low: over.low / under.high.max(1.0), high }
     }
 
-    fn side(&self, term: &Term, side: usize) -> Range {
+    fn side(&self, term: &RatioSide, side: usize) -> Range {
         let seen = self.seen.sides[side] as f64;
         match term.part {
-            Part::Count(count) if self.scopes.sides[side] == self.scopes.whole => self.count(count),
+            CountedPart::Count(count) if self.scopes.sides[side] == self.scopes.whole => {
+                self.count(count)
+            }
             // No more of them than are planned in all.
-            Part::Count(Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_)) => {
+            CountedPart::Count(
+                Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_),
+            ) => {
                 let planned = self.planned.sides[side].map_or(f64::INFINITY, |all| all as f64);
                 Range { low: seen, high: planned.max(seen) }
             }
-            Part::Count(_) | Part::Item(_) => Range::ANY,
+            CountedPart::Count(_) | CountedPart::Item(_) => Range::ANY,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! is read once for its medians and once to count.
 
 use stats::dispersion::WindowCount;
-use stats::exceedance::Level;
+use stats::exceedance::ThresholdLevel;
 use stats::running_median::{LEVELS, RunningMedian, SEGMENTS};
 use stats::{COARSE, Histogram};
 
@@ -65,8 +65,8 @@ impl Levels {
     }
 
     /// As they are judged.
-    pub(super) fn as_judged(&self) -> [Level<'_>; LEVELS.len()] {
-        std::array::from_fn(|at| Level {
+    pub(super) fn as_judged(&self) -> [ThresholdLevel<'_>; LEVELS.len()] {
+        std::array::from_fn(|at| ThresholdLevel {
             thresholds: &self.thresholds[at],
             windows: &self.windows[at],
         })

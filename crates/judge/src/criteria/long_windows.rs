@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use plan::criterion::{Count, Criterion, Metric, Operator, Part, Rate, Term, Time};
+use plan::criterion::{Count, CountedPart, Criterion, Metric, Operator, Rate, RatioSide, Time};
 use record::summary::Judgement;
 use record::{OperationWindow, Window, WindowSpan};
 use stats::quantile;
@@ -82,7 +82,7 @@ impl Tally {
             tally.add_part(part, threshold);
         }
         if let Metric::Ratio(over, under) = &criterion.metric {
-            let sum = |term: &Term, scope| {
+            let sum = |term: &RatioSide, scope| {
                 parts(window, scope).iter().map(|part| counted(part, term)).sum()
             };
             let [over_at, under_at] = scopes.sides;
@@ -168,18 +168,18 @@ impl Tally {
     }
 }
 
-fn counted(part: &OperationWindow, term: &Term) -> u64 {
+fn counted(part: &OperationWindow, term: &RatioSide) -> u64 {
     match term.part {
-        Part::Count(Count::Planned) => part.planned,
-        Part::Count(Count::Succeeded) => part.succeeded,
-        Part::Count(Count::Failed) => part.failed_total(),
-        Part::Count(Count::FailedAs(kind)) => {
+        CountedPart::Count(Count::Planned) => part.planned,
+        CountedPart::Count(Count::Succeeded) => part.succeeded,
+        CountedPart::Count(Count::Failed) => part.failed_total(),
+        CountedPart::Count(Count::FailedAs(kind)) => {
             let mut failures = Failures::default();
             failures.add_part(part);
             failures.named(kind)
         }
         // Refused when the criterion was read, if it asks for windows.
-        Part::Count(_) | Part::Item(_) => 0,
+        CountedPart::Count(_) | CountedPart::Item(_) => 0,
     }
 }
 

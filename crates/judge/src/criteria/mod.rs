@@ -32,7 +32,7 @@ use plan::criterion::{Criterion, Metric, TOTAL, Time};
 use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
-use record::{OperationTotals, Trial, Window, WindowSpan};
+use record::{OperationTotals, TrialFacts, Window, WindowSpan};
 use stats::running_median::RunningMedian;
 use stats::{COARSE, Histogram};
 
@@ -123,7 +123,7 @@ impl Evaluation {
     /// A trial is added: first its windows, in any order, then its totals, at last its course.
     ///
     /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
-    pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
+    pub(crate) fn begin_trial(&mut self, trial: &TrialFacts, total: &OperationTotals) {
         self.current = Counts::new(&self.criterion);
         self.current.long_windows.begin(trial.window_ns);
         let whole = self.scopes.whole.map_or(total, |at| &trial.totals.operations[at]);
@@ -169,7 +169,12 @@ impl Evaluation {
         }
     }
 
-    pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
+    pub(crate) fn end_trial(
+        &mut self,
+        trial: &TrialFacts,
+        total: &OperationTotals,
+        spans: &[String],
+    ) {
         let all = All { totals: &trial.totals, total, spans, items: &self.items };
         let current = &mut self.current;
         current.totals(&self.criterion, self.scopes, &all);

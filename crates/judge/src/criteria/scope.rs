@@ -1,6 +1,6 @@
 //! Which operations a criterion speaks of, and what windows hold of them.
 
-use plan::criterion::{Criterion, Metric, Term};
+use plan::criterion::{Criterion, Metric, RatioSide};
 use plan::plan::Arm;
 use record::{FailureKind, OperationTotals, OperationWindow, Window};
 
@@ -28,7 +28,7 @@ impl Scopes {
     pub(super) fn of(criterion: &Criterion, arm: &Arm) -> Option<Self> {
         let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
         let whole = scope(&names, criterion.operation.as_deref())?;
-        let side = |term: &Term| scope(&names, term.operation.as_deref());
+        let side = |term: &RatioSide| scope(&names, term.operation.as_deref());
         let sides = match &criterion.metric {
             Metric::Ratio(over, under) => [side(over)?, side(under)?],
             _ => [whole; 2],

@@ -1,7 +1,7 @@
 //! How a trial went, as far as criteria care.
 
 use plan::criterion::Criterion;
-use record::summary::{Judgement, Trial, Validity};
+use record::summary::{Judgement, TrialSummary, Validity};
 
 use crate::case::{Facts, gave_up};
 use crate::validity;
@@ -32,7 +32,7 @@ pub struct TrialState {
 
 impl TrialState {
     /// The course of a trial.
-    pub fn of(trial: &Trial, facts: &Facts) -> Self {
+    pub fn of(trial: &TrialSummary, facts: &Facts) -> Self {
         let accounting = &trial.accounting;
         let early = facts.early_end.as_ref().filter(|early| gave_up(Some(early)));
         Self {

@@ -2,7 +2,7 @@
 //!
 //! Not here: which addition is worth telling, and what is said of it (see `level_adds` and `level_in_part`).
 
-use record::summary::{Operation, Trial};
+use record::summary::{Operation, TrialSummary};
 use serde_json::Value;
 use stats::comparison::paired;
 
@@ -70,7 +70,7 @@ impl<'a> AddedTime<'a> {
         which: TimeOf,
     ) -> Option<Self> {
         let blocks = pair.blocks();
-        let of_trial = |trial: &'a Trial| which.mean(named(trial, operation)?, part);
+        let of_trial = |trial: &'a TrialSummary| which.mean(named(trial, operation)?, part);
         let pairs: Vec<[PartMean<'a>; 2]> = blocks
             .iter()
             .map(|[slow, fast]| Some([of_trial(slow)?, of_trial(fast)?]))
@@ -122,7 +122,7 @@ impl<'a> AddedTime<'a> {
 }
 
 /// The trial's numbers of an operation.
-fn named<'a>(trial: &'a Trial, operation: &str) -> Option<&'a Operation> {
+fn named<'a>(trial: &'a TrialSummary, operation: &str) -> Option<&'a Operation> {
     trial.operations.iter().find(|one| one.name == operation)
 }
 
@@ -139,7 +139,7 @@ fn mean<'a>(part: &'a str, pairs: &[[PartMean<'a>; 2]], place: usize) -> PartMea
 }
 
 /// By how much more the generator may have made of the slower arm.
-fn more(blocks: &[[&Trial; 2]]) -> f64 {
+fn more(blocks: &[[&TrialSummary; 2]]) -> f64 {
     let more = blocks.iter().map(|[slow, fast]| own(slow) - own(fast)).sum::<f64>();
     (more / blocks.len() as f64).max(0.0)
 }

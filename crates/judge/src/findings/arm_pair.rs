@@ -1,6 +1,6 @@
 //! Two arms that differ in one level alone and offer the same load.
 
-use record::summary::{Arm, Trial};
+use record::summary::{Arm, TrialSummary};
 
 use super::design::plain;
 use crate::concurrency;
@@ -41,10 +41,10 @@ impl<'a> ArmPair<'a> {
     }
 
     /// Usable trials of both arms by block; trials without a partner are left out.
-    pub(super) fn blocks(&self) -> Vec<[&'a Trial; 2]> {
+    pub(super) fn blocks(&self) -> Vec<[&'a TrialSummary; 2]> {
         let usable = |arm: &'a Arm| arm.counted().filter(|trial| trial.is_usable());
         let [one, other] = self.arms;
-        let partner = |one: &Trial| usable(other).find(|other| other.block == one.block);
+        let partner = |one: &TrialSummary| usable(other).find(|other| other.block == one.block);
         usable(one).filter_map(|one| Some([one, partner(one)?])).collect()
     }
 
@@ -54,6 +54,6 @@ impl<'a> ArmPair<'a> {
     }
 }
 
-pub(super) fn load(trial: &Trial) -> (u32, Option<u32>, Option<u64>) {
+pub(super) fn load(trial: &TrialSummary) -> (u32, Option<u32>, Option<u64>) {
     (concurrency::limit(&trial.load), trial.load.users, trial.load.offered_rate.map(f64::to_bits))
 }

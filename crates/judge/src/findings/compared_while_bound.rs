@@ -1,6 +1,6 @@
 //! The finding that the generator limits one of two compared arms, or both.
 
-use record::summary::{Model, Severity, Trial};
+use record::summary::{Model, Severity, TrialSummary};
 
 use super::arm_pair::ArmPair;
 use super::kind::{Check, FindingKind, Noticed};
@@ -68,7 +68,7 @@ struct BoundPair<'a> {
 
 impl<'a> BoundPair<'a> {
     fn of(pair: ArmPair<'a>) -> Option<Self> {
-        let trials = pair.arms.map(|arm| -> Vec<&Trial> {
+        let trials = pair.arms.map(|arm| -> Vec<&TrialSummary> {
             arm.counted().filter(|trial| trial.is_usable()).collect()
         });
         let limits = trials.each_ref().map(|trials| is_bound(trials));
@@ -85,13 +85,13 @@ impl<'a> BoundPair<'a> {
 }
 
 /// Whether the generator is the limit in most of these.
-fn is_bound(trials: &[&Trial]) -> bool {
+fn is_bound(trials: &[&TrialSummary]) -> bool {
     let bound = trials
         .iter()
         .filter(|trial| trial.load.model != Model::Open && trial.generator.cpu_ratio > BUSY);
     bound.count() * 2 > trials.len()
 }
 
-fn mean(trials: &[&Trial], of: fn(&Trial) -> f64) -> f64 {
+fn mean(trials: &[&TrialSummary], of: fn(&TrialSummary) -> f64) -> f64 {
     trials.iter().map(|trial| of(trial)).sum::<f64>() / trials.len().max(1) as f64
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::folder::names;
-use record::summary::{Arm, CountsFor, Severity, Trial};
+use record::summary::{Arm, CountsFor, Severity, TrialSummary};
 use stats::deviation;
 
 use super::kind::{Check, FindingKind, Noticed};
@@ -62,8 +62,8 @@ fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed>
         let Some(known) = Metric::named(metric).filter(|one| *one != Metric::Failed) else {
             continue;
         };
-        let value = |trial: &Trial| known.value(trial, operation.unwrap_or(names::ALL));
-        let ratio = |[first, second]: &[&Trial; 2]| {
+        let value = |trial: &TrialSummary| known.value(trial, operation.unwrap_or(names::ALL));
+        let ratio = |[first, second]: &[&TrialSummary; 2]| {
             let ratio = value(second)? / value(first)?;
             Some(ratio.ln()).filter(|ratio| ratio.is_finite())
         };
@@ -84,7 +84,7 @@ fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed>
 
 /// Compares how the medians of an arm's trials differ with what their own intervals predict.
 fn repeats_worse(arm: &Arm) -> Option<Noticed> {
-    let usable: Vec<&Trial> = arm.counted().filter(|trial| trial.is_usable()).collect();
+    let usable: Vec<&TrialSummary> = arm.counted().filter(|trial| trial.is_usable()).collect();
     let mut logarithms = Vec::new();
     let mut squares = 0.0;
     for trial in &usable {
@@ -119,9 +119,10 @@ fn repeats_worse(arm: &Arm) -> Option<Noticed> {
 }
 
 /// Both trials of each A/A block, in the order of their execution.
-fn pairs(arm: &Arm) -> Vec<[&Trial; 2]> {
-    let is_noise = |trial: &&Trial| trial.counts_for == CountsFor::Noise && trial.is_usable();
-    let mut noise: Vec<&Trial> = arm.trials.iter().filter(is_noise).collect();
+fn pairs(arm: &Arm) -> Vec<[&TrialSummary; 2]> {
+    let is_noise =
+        |trial: &&TrialSummary| trial.counts_for == CountsFor::Noise && trial.is_usable();
+    let mut noise: Vec<&TrialSummary> = arm.trials.iter().filter(is_noise).collect();
     noise.sort_by_key(|trial| (trial.block, trial.order));
     let blocks = noise.chunk_by(|one, other| one.block == other.block);
     blocks.filter_map(|block| block.try_into().ok()).collect()
@@ -138,7 +139,7 @@ mod tests {
     /// Pairs whose second trial is faster and slower by turns, by these factors.
     fn found(factors: &[f64], spoil: bool) -> Option<Noticed> {
         let mut arm = example::summary().arms[0].clone();
-        let known = Trial { counts_for: CountsFor::Noise, ..arm.trials[0].clone() };
+        let known = TrialSummary { counts_for: CountsFor::Noise, ..arm.trials[0].clone() };
         arm.trials.clear();
         for (block, factor) in (3..).zip(factors) {
             for (order, factor) in [(1, 1.0), (2, *factor)] {

@@ -4,7 +4,7 @@
 //! client: on the way, in a queue before them, in somebody who does not tell. Means are held against each other,
 //! since means alone add up.
 
-use record::summary::{Operation, Severity, Trial};
+use record::summary::{Operation, Severity, TrialSummary};
 
 use super::kind::{Check, FindingKind, Noticed};
 use super::under_test::busy;
@@ -158,7 +158,7 @@ fn inside<'o>(operation: &'o Operation, part: &str) -> impl Iterator<Item = &'o 
 }
 
 /// What loopback and the instrument may have made of a mean service time, doubled.
-pub(super) fn noticeable(trial: &Trial) -> f64 {
+pub(super) fn noticeable(trial: &TrialSummary) -> f64 {
     let floor = trial.generator.floor.as_ref().map_or(0.0, |floor| floor.mean_ns as f64);
     2.0 * own(trial).max(floor) + LEAST_NS
 }
@@ -166,7 +166,7 @@ pub(super) fn noticeable(trial: &Trial) -> f64 {
 /// What the generator may have made of a mean service time: a worker reads the answers of all that is under way one
 /// after the other, and may have to wait for its processor. Of what is under way no larger share waits for a worker
 /// than that of the time in which it is busy.
-pub(super) fn own(trial: &Trial) -> f64 {
+pub(super) fn own(trial: &TrialSummary) -> f64 {
     let (workers, wall) = (f64::from(trial.load.workers.max(1)), trial.phases.measure_ns as f64);
     let waited = trial.generator.run_queue_ratio * wall;
     let used = trial.generator.cpu_ns as f64 + waited;

@@ -1,6 +1,6 @@
 //! Findings that need several trials, or the machine of the run.
 
-use record::summary::{Arm, Severity, Trial};
+use record::summary::{Arm, Severity, TrialSummary};
 use stats::comparison::power::fewest_blocks;
 
 use super::kind::{Check, FindingKind, Noticed};
@@ -45,12 +45,12 @@ pub const FEW_TRIALS: FindingKind = FindingKind {
     check: Check::Run(few_trials),
 };
 
-fn counted(arms: &[Arm]) -> impl Iterator<Item = &Trial> {
+fn counted(arms: &[Arm]) -> impl Iterator<Item = &TrialSummary> {
     arms.iter().flat_map(Arm::counted)
 }
 
 fn memory(&RunView { arms, machine, .. }: &RunView<'_>) -> Option<Noticed> {
-    let held = |trial: &Trial| -> u64 {
+    let held = |trial: &TrialSummary| -> u64 {
         let processes = trial.systems.iter().flat_map(|system| &system.processes);
         processes.map(|process| process.rss_peak_bytes).sum()
     };

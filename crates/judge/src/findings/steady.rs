@@ -1,6 +1,6 @@
 //! Findings about the course of a trial: what stands against a steady state.
 
-use record::summary::{Severity, Trial};
+use record::summary::{Severity, TrialSummary};
 use stats::steady::{Alarm, Measure};
 
 use super::kind::{CHANGE, Check, FindingKind, Noticed};
@@ -94,7 +94,7 @@ const CROWDED: f64 = 0.01;
 
 /// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
 /// not the target.
-fn crowd(trial: &Trial) -> String {
+fn crowd(trial: &TrialSummary) -> String {
     let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
     let share = match (waited > CROWDED, taken > CROWDED) {
         (false, false) => return String::new(),

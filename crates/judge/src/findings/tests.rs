@@ -1,4 +1,6 @@
-use record::summary::{Model, Placement, Policy, Reason, Scheduling, Summary, Validity};
+use record::summary::{
+    Model, Placement, Scheduling, SchedulingPolicy, SchedulingReason, Summary, Validity,
+};
 
 use super::*;
 use crate::simulated::{Op, Simulated, file, simulate};
@@ -84,20 +86,21 @@ fn a_scarce_resource_without_an_effect_is_no_finding() {
 
 #[test]
 fn a_late_generator_says_what_scheduling_it_had_and_how_to_get_better() {
-    let late = |reason: Option<Reason>| {
+    let late = |reason: Option<SchedulingReason>| {
         let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
         let one = |index| Op {
             lag: if index % 20 == 0 { 8 * MS } else { 10_000 },
             ..Op::answered(2 * MS)
         };
         let mut made = simulate(&file(load, &[]), 1_000, 10_000, one);
-        let policy = if reason.is_some() { Policy::Ordinary } else { Policy::Fifo };
+        let policy =
+            if reason.is_some() { SchedulingPolicy::Ordinary } else { SchedulingPolicy::Fifo };
         made.trial.generator.worker_scheduling = vec![Scheduling { policy, nice: 0, reason }];
         let summary = made.summary();
         let found = summary.findings.iter().find(|one| one.code == "late-generator").unwrap();
         (found.evidence["scheduling"].as_str().unwrap().to_owned(), found.advice.clone())
     };
-    let (had, advice) = late(Some(Reason::NotPermitted));
+    let (had, advice) = late(Some(SchedulingReason::NotPermitted));
     assert_eq!(had, "ordinary: SCHED_FIFO is not permitted");
     assert!(advice.contains("setcap cap_sys_nice=ep") && advice.contains("lower the rate"));
     let (had, advice) = late(None);

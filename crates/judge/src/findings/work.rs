@@ -1,7 +1,7 @@
 //! Findings about what answers carried.
 
 use record::summary::{Expectation, Item, ItemRange, Severity};
-use stats::trend::{self, Line, Point};
+use stats::trend::{self, FittedLine, WeightedPoint};
 
 use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{count, duration, percent, significant};
@@ -177,14 +177,14 @@ fn growth(operation: &str, name: &str, item: &Item) -> Option<Noticed> {
 }
 
 /// R = a + b·x, where relative errors count alike.
-fn linear(points: &[(f64, f64)]) -> Option<Line> {
-    let point = |&(x, y): &(f64, f64)| Point { x, y, weight: 1.0 / (y * y) };
+fn linear(points: &[(f64, f64)]) -> Option<FittedLine> {
+    let point = |&(x, y): &(f64, f64)| WeightedPoint { x, y, weight: 1.0 / (y * y) };
     trend::line(&points.iter().map(point).collect::<Vec<_>>())
 }
 
 /// ln R = a + b·ln x
-fn power_law(points: &[(f64, f64)]) -> Option<Line> {
-    let point = |&(x, y): &(f64, f64)| Point { x: x.ln(), y: y.ln(), weight: 1.0 };
+fn power_law(points: &[(f64, f64)]) -> Option<FittedLine> {
+    let point = |&(x, y): &(f64, f64)| WeightedPoint { x: x.ln(), y: y.ln(), weight: 1.0 };
     trend::line(&points.iter().map(point).collect::<Vec<_>>())
 }
 
@@ -196,6 +196,6 @@ fn middle(range: &ItemRange) -> f64 {
     (range.from + range.below) / 2.0
 }
 
-fn interval(line: &Line, show: impl Fn(f64) -> String) -> String {
+fn interval(line: &FittedLine, show: impl Fn(f64) -> String) -> String {
     format!("{} (95 %: {} – {})", show(line.slope), show(line.low), show(line.high))
 }

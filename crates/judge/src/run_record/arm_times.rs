@@ -4,7 +4,7 @@
 //! Not here: what may be claimed of them (see `pages::tables::percentiles`).
 
 use record::folder::RunReader;
-use record::summary::{Arm, Model, Trial, Validity};
+use record::summary::{Arm, Model, TrialSummary, Validity};
 use stats::quantile::rank;
 use stats::{FINE, Histogram};
 
@@ -73,7 +73,7 @@ impl ArmTimes {
 }
 
 /// The trials that an arm is told by: those that count, unless the generator spoiled them.
-pub fn reported_trials(arm: &Arm) -> impl Iterator<Item = &Trial> {
+pub fn reported_trials(arm: &Arm) -> impl Iterator<Item = &TrialSummary> {
     arm.counted().filter(|trial| trial.validity != Validity::Invalid)
 }
 
@@ -123,7 +123,7 @@ mod tests {
     fn store(folder: &MemoryFolder, index: u32, fate: impl Fn(u64) -> Op) {
         let file = file("rate = \"100/s\"\nduration = \"2s\"", &[]);
         let trial = simulate(&file, 100, 200, fate).trial;
-        write_facts(folder, &record::Trial { index, ..trial }).unwrap();
+        write_facts(folder, &record::TrialFacts { index, ..trial }).unwrap();
     }
 
     /// An arm of two trials, the first with 200 answers of 1 ms, the second with 150 of 3 ms and 50 failures.
@@ -136,7 +136,7 @@ mod tests {
             _ => Op::answered(3 * MS),
         });
         let mut arm = example::summary().arms.remove(0);
-        let again = Trial { index: 2, ..arm.trials[0].clone() };
+        let again = TrialSummary { index: 2, ..arm.trials[0].clone() };
         arm.trials.push(again);
         (folder, arm)
     }

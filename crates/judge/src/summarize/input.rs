@@ -10,7 +10,7 @@ pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError
 #[derive(Clone, Copy)]
 pub struct TrialInput<'a> {
     /// Its facts.
-    pub trial: &'a record::Trial,
+    pub trial: &'a record::TrialFacts,
     /// Names of its spans, as in the layout of its totals.
     pub spans: &'a [String],
     /// Its windows.

@@ -223,7 +223,11 @@ impl<'p> Summariser<'p> {
 }
 
 /// Item names stand in the plan only.
-fn name_items(trial: &mut record::summary::Trial, facts: &record::Trial, arm: &plan::plan::Arm) {
+fn name_items(
+    trial: &mut record::summary::TrialSummary,
+    facts: &record::TrialFacts,
+    arm: &plan::plan::Arm,
+) {
     for (operation, totals) in trial.operations.iter_mut().zip(&facts.totals.operations) {
         let planned = arm.operations.iter().find(|planned| planned.name == totals.name);
         let names = planned.iter().flat_map(|planned| &planned.items);
@@ -233,7 +237,7 @@ fn name_items(trial: &mut record::summary::Trial, facts: &record::Trial, arm: &p
 }
 
 /// Which spans are the target's own word stands in the plan only.
-fn name_parts(trial: &mut record::summary::Trial, arm: &plan::plan::Arm) {
+fn name_parts(trial: &mut record::summary::TrialSummary, arm: &plan::plan::Arm) {
     for operation in &mut trial.operations {
         let planned = arm.operations.iter().find(|planned| planned.name == operation.name);
         let parts = planned.iter().flat_map(|planned| &planned.parts);

@@ -1,4 +1,4 @@
-use record::summary::{Grade, Summary, Trial, Validity};
+use record::summary::{Grade, Summary, TrialSummary, Validity};
 use record::{FailureKind, Outcome};
 
 use super::*;
@@ -27,7 +27,7 @@ fn drawn(index: u64, mean_ns: f64) -> u64 {
     1 + (-(1.0 - uniform).ln() * mean_ns) as u64
 }
 
-fn only(summary: &Summary) -> &Trial {
+fn only(summary: &Summary) -> &TrialSummary {
     &summary.arms[0].trials[0]
 }
 
@@ -35,7 +35,7 @@ fn codes(summary: &Summary) -> Vec<&str> {
     summary.findings.iter().map(|finding| finding.code.as_str()).collect()
 }
 
-fn at(trial: &Trial, q: f64) -> &record::summary::Quantile {
+fn at(trial: &TrialSummary, q: f64) -> &record::summary::Quantile {
     trial.total.response_time.quantiles.iter().find(|entry| entry.q == q).unwrap()
 }
 
@@ -184,7 +184,7 @@ fn late_in(blocks: &[u32], spare: u32, fails: bool) -> Summary {
     let mut summariser = Summariser::new(&plan);
     for block in 1..=3 {
         let made = if blocks.contains(&block) { &late } else { &in_time };
-        let trial = record::Trial { index: block, block, ..made.trial.clone() };
+        let trial = record::TrialFacts { index: block, block, ..made.trial.clone() };
         let windows = |show: &mut dyn FnMut(&record::Window)| {
             made.windows().iter().for_each(show);
             Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::summary::{
     Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates,
-    Trial, Validity,
+    TrialSummary, Validity,
 };
 use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
 use stats::Histogram;
@@ -35,7 +35,7 @@ pub fn summarise(
     input: &TrialInput<'_>,
     evaluations: &mut [Evaluation],
     over_time: &mut OverTime,
-) -> Result<(Trial, WindowSums, SteadyStateTest), RecordError> {
+) -> Result<(TrialSummary, WindowSums, SteadyStateTest), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
@@ -97,12 +97,12 @@ fn put_together(
     input: &TrialInput<'_>,
     total: &OperationTotals,
     followed: &[OperationSeries],
-) -> Trial {
+) -> TrialSummary {
     let facts = input.trial;
     let parts = facts.totals.operations.iter().zip(followed);
     let operations = parts.map(|(totals, series)| operation(input, totals, series)).collect();
     let all = &followed[followed.len() - 1];
-    Trial {
+    TrialSummary {
         index: facts.index,
         block: facts.block,
         order: facts.order,
@@ -139,7 +139,7 @@ fn accounting(total: &OperationTotals) -> Accounting {
 }
 
 /// Rates of the measure phase. What ended in the drain was not completed in it, well or badly.
-fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
+fn rates(facts: &record::TrialFacts, total: &OperationTotals) -> Rates {
     let seconds = facts.phases.measure_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     Rates {
@@ -227,7 +227,11 @@ fn observer(facts: &Observer) -> Observer {
     observer
 }
 
-fn generator(facts: &record::Trial, total: &OperationTotals, response: &WindowSeries) -> Generator {
+fn generator(
+    facts: &record::TrialFacts,
+    total: &OperationTotals,
+    response: &WindowSeries,
+) -> Generator {
     let seen = &facts.generator;
     let watched = seen.watched_ns.max(1) as f64;
     // The kernel charges a thread at ticks, which matters if the phase is very short: more than

@@ -12,7 +12,7 @@ fn judged(change: impl FnOnce(&mut Summary)) -> (Judgement, u8) {
     (summary.verdict.result, exit_code(&summary))
 }
 
-fn first_trial(summary: &mut Summary) -> &mut Trial {
+fn first_trial(summary: &mut Summary) -> &mut TrialSummary {
     &mut summary.arms[0].trials[0]
 }
 
@@ -140,7 +140,7 @@ fn a_run_whose_criteria_are_decided_is_spared_by_few_trials_without_a_steady_sta
     let with = |unsteady: usize, steady: usize, change: fn(&mut Summary)| {
         judged(|summary| {
             let trial = first_trial(summary).clone();
-            let lost = Trial { validity: Validity::NoSteadyState, ..trial.clone() };
+            let lost = TrialSummary { validity: Validity::NoSteadyState, ..trial.clone() };
             let trials = std::iter::repeat_n(lost, unsteady);
             summary.arms[0].trials = trials.chain(std::iter::repeat_n(trial, steady)).collect();
             change(summary);

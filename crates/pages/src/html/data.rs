@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::folder::names;
 use record::hgrm::SpectrumLine;
 use record::summary::{
-    CapacityStep, Finding, Grade, Item, ItemRange, Model, StepResult, Summary, Trial, Validity,
+    CapacityStep, Finding, Grade, Item, ItemRange, Model, StepResult, Summary, TrialSummary,
+    Validity,
 };
 use serde::Serialize;
 
@@ -144,7 +145,7 @@ const LEAST: usize = 3;
 type Placed = (f64, ItemRange, bool);
 
 /// Of the numbers that spread over three powers of two or more.
-fn item_charts(trial: &Trial) -> Vec<ItemChart> {
+fn item_charts(trial: &TrialSummary) -> Vec<ItemChart> {
     let spread = items(trial).filter(|(_, item)| item.ranges.len() >= LEAST);
     let points = |range: &ItemRange| (middle(range.from, range.below), *range, true);
     spread
@@ -197,7 +198,7 @@ impl ItemChart {
 }
 
 /// What answers carried, as `operation item`.
-fn items(trial: &Trial) -> impl Iterator<Item = (String, &Item)> {
+fn items(trial: &TrialSummary) -> impl Iterator<Item = (String, &Item)> {
     trial.operations.iter().flat_map(|operation| {
         operation.items.iter().map(move |(name, item)| (format!("{} {name}", operation.name), item))
     })
@@ -209,7 +210,7 @@ fn middle(from: f64, below: f64) -> f64 {
 }
 
 /// Where in the measure phase a finding is to be seen, by the names of its evidence.
-fn marked(finding: &Finding, trial: &Trial) -> Vec<Mark> {
+fn marked(finding: &Finding, trial: &TrialSummary) -> Vec<Mark> {
     /// A comb of more teeth than this is a grey page.
     const MOST: usize = 60;
     let end = trial.phases.measure_ns as f64 / 1e9;
@@ -248,7 +249,7 @@ fn shifts(summary: &Summary) -> Vec<ShiftChart> {
     charts
 }
 
-fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
+fn charts(trial: &TrialSummary, record: &TrialRecord) -> Charts {
     // What finished in the drain has windows too, in which nothing was due: they are no dip in a rate.
     let start = |row: &WindowRow| row.window * trial.window_ns;
     let is_measured =
@@ -304,7 +305,7 @@ fn failures(
     all
 }
 
-fn supported(trial: &Trial) -> f64 {
+fn supported(trial: &TrialSummary) -> f64 {
     let quantiles = trial.total.response_time.quantiles.iter();
     let claimed = quantiles.filter(|entry| entry.grade == Grade::Supported).map(|entry| entry.q);
     1.0 / (1.0 - claimed.fold(0.0, f64::max))

@@ -1,6 +1,6 @@
 //! The few figures that a reader wants first.
 
-use record::summary::{Grade, Model, Summary, Trial};
+use record::summary::{Grade, Model, Summary, TrialSummary};
 use serde::Serialize;
 
 use crate::tables::times;
@@ -29,7 +29,7 @@ pub fn figures(summary: &Summary) -> Vec<KeyFigure> {
     }
 }
 
-fn throughput(trial: &Trial) -> KeyFigure {
+fn throughput(trial: &TrialSummary) -> KeyFigure {
     let open = trial.load.model == Model::Open;
     let detail = if open {
         format!("of {} offered", number::rate(trial.rates.offered))
@@ -39,7 +39,7 @@ fn throughput(trial: &Trial) -> KeyFigure {
     KeyFigure { label: "Goodput".to_owned(), value: number::rate(trial.rates.goodput), detail }
 }
 
-fn time(trial: &Trial, q: f64) -> KeyFigure {
+fn time(trial: &TrialSummary, q: f64) -> KeyFigure {
     let open = trial.load.model == Model::Open;
     let (what, times) = if open {
         ("Response time", &trial.total.response_time)
@@ -62,7 +62,7 @@ fn time(trial: &Trial, q: f64) -> KeyFigure {
     KeyFigure { label: format!("{what} {}", number::percentile(q)), value, detail }
 }
 
-fn unsuccessful(trial: &Trial) -> KeyFigure {
+fn unsuccessful(trial: &TrialSummary) -> KeyFigure {
     let accounting = &trial.accounting;
     let lost = accounting.planned - accounting.succeeded.min(accounting.planned);
     let share = lost as f64 / accounting.planned.max(1) as f64;
@@ -73,7 +73,7 @@ fn unsuccessful(trial: &Trial) -> KeyFigure {
     }
 }
 
-fn lag(trial: &Trial) -> KeyFigure {
+fn lag(trial: &TrialSummary) -> KeyFigure {
     let entry = trial.generator.dispatch_lag.quantiles.iter().find(|entry| entry.q == 0.99);
     KeyFigure {
         label: "Dispatch lag p99".to_owned(),
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(figure.detail, wanted);
     }
 
-    fn entry_of(trial: &Trial) -> Option<u64> {
+    fn entry_of(trial: &TrialSummary) -> Option<u64> {
         let entries = &trial.total.response_time.quantiles;
         entries.iter().find(|entry| entry.q == 0.99).and_then(|entry| entry.observed_ns)
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use record::summary::{Scaling, Summary};
 use serde::Serialize;
-use stats::capacity::scalability::Model;
+use stats::capacity::scalability::UslModel;
 
 use super::axis::{Tick, apart, rounded, step};
 use crate::tables;
@@ -80,7 +80,7 @@ fn chart(scaling: &Scaling) -> Chart {
         actors: scaling.actors.clone(),
         points: scaling.points.iter().map(place).collect(),
         line: scaling.law.map(|law| {
-            let model = Model { sigma: law.sigma, kappa: law.kappa, lambda: law.lambda };
+            let model = UslModel { sigma: law.sigma, kappa: law.kappa, lambda: law.lambda };
             line(&axes, &model)
         }),
         across: apart(ticks, APART, 0.0),
@@ -92,7 +92,7 @@ fn chart(scaling: &Scaling) -> Chart {
     }
 }
 
-fn line(axes: &Axes, model: &Model) -> String {
+fn line(axes: &Axes, model: &UslModel) -> String {
     let mut path = String::new();
     for step in 0..=STEPS {
         let share = f64::from(step) / f64::from(STEPS);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plan::expectation::{self, Comparison, Count, Term};
-use record::summary::{Arm, CountsFor, Observer, Operation, Summary, Trial};
+use plan::expectation::{self, ExpectationTerm, Inequality, ObserverCount};
+use record::summary::{Arm, CountsFor, Observer, Operation, Summary, TrialSummary};
 
 use super::Table;
 use super::arms::Arms;
@@ -129,7 +129,7 @@ impl<'a> ArmCounts<'a> {
         counted
     }
 
-    fn add(&mut self, trial: &'a Trial) {
+    fn add(&mut self, trial: &'a TrialSummary) {
         let total = (trial.operations.len() > 1).then_some(&trial.total);
         for operation in trial.operations.iter().chain(total) {
             self.line(&operation.name).add(operation);
@@ -182,10 +182,12 @@ impl<'a> ArmCounts<'a> {
 
 /// Whether the observer is asked for what arrived, and not only for what it makes of it.
 fn is_of_arrival(observer: &Observer) -> bool {
-    let asks = |term: Term<'_>| matches!(term.count(), Some(Count::Received | Count::Lost));
+    let asks = |term: ExpectationTerm<'_>| {
+        matches!(term.count(), Some(ObserverCount::Received | ObserverCount::Lost))
+    };
     observer.expect.as_ref().is_none_or(|expect| {
         expectation::parse(&expect.text)
-            .is_ok_and(|read| read.iter().flat_map(Comparison::terms).any(asks))
+            .is_ok_and(|read| read.iter().flat_map(Inequality::terms).any(asks))
     })
 }
 

@@ -2,7 +2,8 @@
 
 use plan::units::format_rate as offered;
 use record::summary::{
-    Capacity, CapacityEnding, CapacityStep, NoFurther, Scalability, StepResult, Summary, Trial,
+    Capacity, CapacityEnding, CapacityStep, NoFurther, Scalability, StepResult, Summary,
+    TrialSummary,
 };
 
 use super::Table;
@@ -18,7 +19,7 @@ pub fn all(summary: &Summary) -> Vec<Table> {
 
 /// Whether a page shows this trial in full: every one of an ordinary run; of a search the last at either end,
 /// and the stairs.
-pub fn shows(summary: &Summary, trial: &Trial) -> bool {
+pub fn shows(summary: &Summary, trial: &TrialSummary) -> bool {
     let Some(capacity) = &summary.capacity else { return true };
     let ends = [(capacity.low, StepResult::Pass), (capacity.high, StepResult::Fail)];
     let last = |(end, result): (Option<f64>, StepResult)| {

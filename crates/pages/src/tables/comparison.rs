@@ -1,7 +1,7 @@
 //! Tables of comparisons: one for each factor and stratum, one line a level and metric.
 
 use record::folder::names;
-use record::summary::{Change, Comparison, Model, Point, Summary};
+use record::summary::{BlockPoint, Change, Comparison, Model, Summary};
 use stats::comparison::decision::ALPHA;
 
 use super::Table;
@@ -187,7 +187,7 @@ fn in_the_way(group: &[&Comparison]) -> Option<String> {
 
 /// Baseline and candidate over all blocks: geometric means, whose ratio is that of the line, and means of shares.
 pub fn sides(one: &Comparison) -> [String; 2] {
-    let side = |of: fn(&Point) -> f64| {
+    let side = |of: fn(&BlockPoint) -> f64| {
         if one.points.is_empty() {
             return "–".to_owned();
         }
@@ -283,7 +283,7 @@ mod tests {
     fn both_sides_stand_beside_their_ratio() {
         let mut one = equivalent((1.002, 1.009), 0.01);
         assert_eq!(sides(&one), ["–", "–"]);
-        let point = |baseline, candidate| Point { block: 1, ratio: None, baseline, candidate };
+        let point = |baseline, candidate| BlockPoint { block: 1, ratio: None, baseline, candidate };
         one.points = vec![point(1e6, 2e6), point(4e6, 8e6)];
         assert_eq!(sides(&one), ["2.00 ms", "4.00 ms"]);
         one.of = "rates".into();

@@ -1,6 +1,6 @@
 //! What observers saw of every arm, in the terms that are expected of them.
 
-use plan::expectation::{self, Comparison, Count, Term};
+use plan::expectation::{self, ExpectationTerm, Inequality, ObserverCount};
 use record::summary::{Arm, Expectation, Observer, Summary};
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ impl<'a> ExpectedTerm<'a> {
     fn values(&self) -> String {
         let mut texts: Vec<String> = Vec::new();
         let comparisons = expectation::parse(self.expected).unwrap_or_default();
-        for term in comparisons.iter().flat_map(Comparison::terms) {
+        for term in comparisons.iter().flat_map(Inequality::terms) {
             let answered = self.observers.iter().filter(|one| one.unanswered.is_none());
             let values: Vec<f64> = answered.filter_map(|one| value(one, term)).collect();
             let least = values.iter().copied().reduce(f64::min);
@@ -90,12 +90,12 @@ impl<'a> ExpectedTerm<'a> {
 }
 
 /// What the observer itself says of a term.
-fn value(observer: &Observer, term: Term<'_>) -> Option<f64> {
+fn value(observer: &Observer, term: ExpectationTerm<'_>) -> Option<f64> {
     match term.count() {
-        Some(Count::Received) => Some(observer.received as f64),
-        Some(Count::Duplicates) => Some(observer.duplicates as f64),
-        Some(Count::Unexpected) => Some(observer.unexpected as f64),
-        Some(Count::Lost) => Some(observer.lost as f64),
+        Some(ObserverCount::Received) => Some(observer.received as f64),
+        Some(ObserverCount::Duplicates) => Some(observer.duplicates as f64),
+        Some(ObserverCount::Unexpected) => Some(observer.unexpected as f64),
+        Some(ObserverCount::Lost) => Some(observer.lost as f64),
         None => observer.detail.get(term.text).and_then(Value::as_f64),
     }
 }
@@ -116,7 +116,7 @@ fn shown(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::Trial;
+    use record::summary::TrialSummary;
 
     use super::*;
     use judge::example;
@@ -134,7 +134,7 @@ mod tests {
                 expect: Some(Expectation { text, holds, ..Expectation::default() }),
                 ..Observer::default()
             };
-            Trial { observers: vec![observer], ..model.clone() }
+            TrialSummary { observers: vec![observer], ..model.clone() }
         };
         summary.arms[0].trials = recalls.iter().map(trial).collect();
         summary

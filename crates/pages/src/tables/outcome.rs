@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::summary::{Summary, Trial};
+use record::summary::{Summary, TrialSummary};
 
 use super::Table;
 use plan::number::{count, percent};
@@ -52,7 +52,7 @@ pub fn failures(summary: &Summary) -> Option<Table> {
     whole.unless_empty()
 }
 
-fn shown(summary: &Summary) -> impl Iterator<Item = &Trial> {
+fn shown(summary: &Summary) -> impl Iterator<Item = &TrialSummary> {
     summary.counted().filter(|_| summary.capacity.is_none())
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Not here: how arms differ (see `comparison`), percentiles of single trials (see `times`).
 
-use record::summary::{Arm, Distribution, Trial};
+use record::summary::{Arm, Distribution, TrialSummary};
 use stats::quantile::Grade;
 
 use super::Table;
@@ -60,7 +60,7 @@ pub fn supported(run: &RunRecord, times: &ArmTimes) -> f64 {
 
 /// The greatest listed quantile that may be claimed.
 fn claimed(arm: &Arm, is_open: bool) -> Option<f64> {
-    let trials: Vec<&Trial> = reported_trials(arm).collect();
+    let trials: Vec<&TrialSummary> = reported_trials(arm).collect();
     if !trials.iter().all(|trial| trial.is_usable()) {
         return None;
     }
@@ -76,7 +76,7 @@ fn claimed(arm: &Arm, is_open: bool) -> Option<f64> {
 }
 
 /// What [`ArmTimes`] are of a single trial.
-fn times(trial: &Trial, is_open: bool) -> &Distribution {
+fn times(trial: &TrialSummary, is_open: bool) -> &Distribution {
     if is_open { &trial.total.outcome_time } else { &trial.total.service_time }
 }
 

@@ -85,7 +85,7 @@ impl<'a> ArmSpans<'a> {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::Trial;
+    use record::summary::TrialSummary;
 
     use super::*;
     use judge::example;
@@ -106,7 +106,7 @@ mod tests {
                 (name.to_owned(), record::summary::Distribution { count, mean_ns, ..model.clone() })
             })
             .collect();
-        let again = Trial { index: 2, ..arm.trials[0].clone() };
+        let again = TrialSummary { index: 2, ..arm.trials[0].clone() };
         arm.trials.push(again);
         summary.arms = vec![Arm { name: "size=1KiB".into(), ..arm.clone() }, arm];
         summary

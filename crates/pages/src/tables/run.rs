@@ -1,6 +1,8 @@
 //! Tables of the whole run: criteria, arms, findings, provenance.
 
-use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
+use record::summary::{
+    CountsFor, Criterion, Finding, Judgement, Model, Severity, Summary, TrialSummary,
+};
 
 use super::Table;
 use super::arms::Arms;
@@ -98,7 +100,7 @@ fn aside(counts_for: CountsFor) -> &'static str {
 }
 
 /// A quantile of what the load is about: response time of an open one, service time of a closed one.
-fn observed(trial: &Trial, q: f64) -> String {
+fn observed(trial: &TrialSummary, q: f64) -> String {
     let open = trial.load.model == Model::Open;
     let times = if open { &trial.total.response_time } else { &trial.total.service_time };
     let entry = times.quantiles.iter().find(|entry| entry.q == q);

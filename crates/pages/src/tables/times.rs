@@ -1,7 +1,7 @@
 //! What may be said of a distribution of times: claimed values with intervals, and values that are
 //! only facts about this sample.
 
-use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
+use record::summary::{Distribution, Grade, Model, Operation, Quantile, TrialSummary};
 
 use super::{Column, Table};
 use judge::concurrency;
@@ -13,7 +13,7 @@ const COLUMNS: [&str; 6] =
 
 /// What the load is about, in one table with a line for each operation: response time of an open load, service time
 /// of a closed one. Each cell has its interval in a second line.
-pub fn in_short(trial: &Trial) -> Option<Table> {
+pub fn in_short(trial: &TrialSummary) -> Option<Table> {
     let open = trial.load.model == Model::Open;
     let times =
         |one: &Operation| if open { one.response_time.clone() } else { one.service_time.clone() };
@@ -53,7 +53,7 @@ fn is_claimed(grade: Grade) -> bool {
 }
 
 /// A value with its grade, and below it the interval, or how long a run would have to be for one.
-fn compact(entry: &Quantile, trial: &Trial) -> String {
+fn compact(entry: &Quantile, trial: &TrialSummary) -> String {
     let value = number::duration_or(entry.observed_ns, "–");
     match entry.grade {
         Grade::Refused => {
@@ -83,7 +83,7 @@ fn legend(grades: &[Grade]) -> String {
 }
 
 /// Heading of a table of what the load is about.
-fn title(trial: &Trial) -> String {
+fn title(trial: &TrialSummary) -> String {
     if trial.load.model == Model::Open {
         let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
         format!("Response time at {}", number::rate(offered))
@@ -93,7 +93,7 @@ fn title(trial: &Trial) -> String {
 }
 
 /// Response time of an open load, or nothing.
-pub fn response(trial: &Trial) -> Option<Table> {
+pub fn response(trial: &TrialSummary) -> Option<Table> {
     if trial.load.model != Model::Open {
         return None;
     }
@@ -104,7 +104,7 @@ pub fn response(trial: &Trial) -> Option<Table> {
 }
 
 /// Service time.
-pub fn service(trial: &Trial) -> Option<Table> {
+pub fn service(trial: &TrialSummary) -> Option<Table> {
     let closed = trial.load.model != Model::Open;
     let title = if closed { title(trial) } else { "Service time".to_owned() };
     let mut table = Table::new("service-time", title, &COLUMNS)
@@ -114,7 +114,7 @@ pub fn service(trial: &Trial) -> Option<Table> {
 }
 
 /// Outcome time, where something did not succeed.
-pub fn outcome(trial: &Trial) -> Option<Table> {
+pub fn outcome(trial: &TrialSummary) -> Option<Table> {
     if trial.accounting.succeeded == trial.accounting.planned {
         return None;
     }
@@ -127,14 +127,14 @@ pub fn outcome(trial: &Trial) -> Option<Table> {
 }
 
 /// What keeps a closed load going.
-pub fn actors(trial: &Trial) -> String {
+pub fn actors(trial: &TrialSummary) -> String {
     match trial.load.users {
         Some(users) => format!("{users} users"),
         None => concurrency::in_words(&trial.load),
     }
 }
 
-fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution) {
+fn fill(table: &mut Table, trial: &TrialSummary, times: fn(&Operation) -> &Distribution) {
     let single = trial.operations.len() == 1;
     let closed = trial.load.model != Model::Open;
     // Only outcome time has operations that never succeeded; elsewhere the histogram ends.
@@ -175,7 +175,7 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
 /// several.
 const BRIEF: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-fn line(name: &str, entry: &Quantile, trial: &Trial, without_time: &str) -> [String; 6] {
+fn line(name: &str, entry: &Quantile, trial: &TrialSummary, without_time: &str) -> [String; 6] {
     let blank = || "–".to_owned();
     let observed = number::duration_or(entry.observed_ns, without_time);
     let interval = match (entry.low_ns, entry.high_ns) {
@@ -199,7 +199,7 @@ fn line(name: &str, entry: &Quantile, trial: &Trial, without_time: &str) -> [Str
 }
 
 /// How long this load would have to run until ten effective events lie beyond the quantile.
-pub fn length_for_support(entry: &Quantile, trial: &Trial) -> String {
+pub fn length_for_support(entry: &Quantile, trial: &TrialSummary) -> String {
     const ENOUGH: f64 = 10.0;
     const WINDOWS: f64 = 16.0;
     let measured = trial.phases.measure_ns as f64;

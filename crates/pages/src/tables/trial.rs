@@ -1,6 +1,6 @@
 //! Tables of one trial, in the order in which they are read.
 
-use record::summary::{Distribution, Expectation, Generator, Operation, Trial, Validity};
+use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
 use super::{Table, times};
 use judge::scheduling;
@@ -8,7 +8,7 @@ use plan::number;
 
 /// Every table of a trial that has something to say: mix, accounting, rates, times, failures, spans,
 /// items and response time against them, observers, generator, systems, kernel.
-pub fn all(trial: &Trial) -> Vec<Table> {
+pub fn all(trial: &TrialSummary) -> Vec<Table> {
     let tables = [
         Some(mix(trial)),
         Some(rates(trial)),
@@ -41,7 +41,7 @@ pub fn validity(validity: Validity) -> &'static str {
 }
 
 /// The load in one line.
-pub fn load(trial: &Trial) -> String {
+pub fn load(trial: &TrialSummary) -> String {
     let load = &trial.load;
     let offered = match (&load.arrivals, load.offered_rate) {
         (Some(arrivals), Some(rate)) => format!("open load, {arrivals}, {}", number::rate(rate)),
@@ -60,7 +60,7 @@ pub fn load(trial: &Trial) -> String {
 }
 
 /// The load, and whether the generator kept to it, in a line of a terminal.
-pub fn load_in_short(trial: &Trial) -> String {
+pub fn load_in_short(trial: &TrialSummary) -> String {
     let (load, lag) = (&trial.load, &trial.generator.dispatch_lag);
     let model = match &load.arrivals {
         Some(arrivals) => format!("open load, {arrivals}"),
@@ -77,7 +77,7 @@ pub fn load_in_short(trial: &Trial) -> String {
     )
 }
 
-fn mix(trial: &Trial) -> Table {
+fn mix(trial: &TrialSummary) -> Table {
     let columns = [
         "operation",
         "#planned",
@@ -107,7 +107,7 @@ fn mix(trial: &Trial) -> Table {
     table
 }
 
-fn rates(trial: &Trial) -> Table {
+fn rates(trial: &TrialSummary) -> Table {
     let columns = [
         "#offered",
         "#started",
@@ -133,7 +133,7 @@ fn rates(trial: &Trial) -> Table {
     table
 }
 
-fn failures(trial: &Trial) -> Option<Table> {
+fn failures(trial: &TrialSummary) -> Option<Table> {
     let columns = ["operation", "kind", "#count", "#of its operations", "meaning"];
     let mut table = Table::new("failures", "Failures by kind", &columns);
     for operation in &trial.operations {
@@ -161,7 +161,7 @@ fn failures(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn first_failures(trial: &Trial) -> Option<Table> {
+fn first_failures(trial: &TrialSummary) -> Option<Table> {
     let columns = ["operation", "kind", "seen"];
     let mut table = Table::new("first-failures", "The first failure of each kind", &columns);
     for first in &trial.first_failures {
@@ -170,7 +170,7 @@ fn first_failures(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn statuses(trial: &Trial) -> Option<Table> {
+fn statuses(trial: &TrialSummary) -> Option<Table> {
     let mut table = Table::new("statuses", "Answers by status", &["operation", "status", "#count"]);
     for operation in &trial.operations {
         for (status, &count) in &operation.statuses {
@@ -206,7 +206,7 @@ const SPAN_ORDER: [&str; 22] = [
     "back",
 ];
 
-fn spans(trial: &Trial) -> Option<Table> {
+fn spans(trial: &TrialSummary) -> Option<Table> {
     let columns = ["operation", "span", "stamped by", "#count", "#least", "#mean", "#greatest"];
     let told = trial.operations.iter().any(|operation| !operation.parts.is_empty());
     let mut note = "Facts about this sample. Means add up, quantiles do not.".to_owned();
@@ -249,7 +249,7 @@ fn spans(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn items(trial: &Trial) -> Option<Table> {
+fn items(trial: &TrialSummary) -> Option<Table> {
     let mut table =
         Table::new("items", "Numbers read from answers", &["operation", "item", "#sum", "#mean"]);
     for operation in &trial.operations {
@@ -265,7 +265,7 @@ fn items(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn against_items(trial: &Trial) -> Option<Table> {
+fn against_items(trial: &TrialSummary) -> Option<Table> {
     let columns = ["operation", "item", "#from", "#below", "#operations", "#p50", "#p95"];
     let mut table =
         Table::new("against-items", "Response time against what answers carried", &columns).note(
@@ -289,7 +289,7 @@ fn against_items(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn observers(trial: &Trial) -> Option<Table> {
+fn observers(trial: &TrialSummary) -> Option<Table> {
     let columns = [
         "observer",
         "#received",
@@ -338,7 +338,7 @@ fn in_figures(expect: &Expectation) -> Option<String> {
     Some(format!("{left} {sign} {right}"))
 }
 
-fn generator(trial: &Trial) -> Table {
+fn generator(trial: &TrialSummary) -> Table {
     let generator = &trial.generator;
     let mut table = Table::new("generator", "Generator", &["", "this trial"]).note(
         "Lateness is the generator's fault and decides validity; resources only name its cause.",
@@ -407,7 +407,7 @@ fn cpu(generator: &Generator, total: &Operation) -> String {
     )
 }
 
-fn systems(trial: &Trial) -> Option<Table> {
+fn systems(trial: &TrialSummary) -> Option<Table> {
     let columns =
         ["system", "version", "process", "#cpu", "#cpu an operation", "#waited", "#peak memory"];
     let mut table = Table::new("systems", "Systems", &columns);
@@ -428,7 +428,7 @@ fn systems(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-fn kernel(trial: &Trial) -> Option<Table> {
+fn kernel(trial: &TrialSummary) -> Option<Table> {
     let mut table = Table::new("kernel", "Kernel counters that moved", &["counter", "#by"])
         .note("Of the whole network namespace, so other programs may be in them.");
     for (name, &delta) in trial.kernel.iter().filter(|(_, delta)| **delta != 0) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::summary::{Arm, Summary, Trial};
+use record::summary::{Arm, Summary, TrialSummary};
 
 use super::Table;
 use super::arms::Arms;
@@ -52,7 +52,7 @@ fn processes(arm: &Arm) -> BTreeMap<&str, Work> {
     found
 }
 
-fn ended(trial: &Trial) -> u64 {
+fn ended(trial: &TrialSummary) -> u64 {
     trial.total.succeeded + trial.total.failed
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    COUNTS, Criterion, Metric, Names, OPERATORS, Operator, Part, RATES, TIMES, TOTAL, Term, Time,
+    COUNTS, CountedPart, Criterion, Metric, Names, OPERATORS, Operator, RATES, RatioSide, TIMES,
+    TOTAL, Time,
 };
 use crate::diagnostic::{Diagnostic, Span, near_miss};
 use crate::units;
@@ -270,7 +271,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A side of a ratio, which speaks of `scope` where it names no operation.
-    fn term(&mut self, words: &[Word<'a>], scope: Option<&str>) -> Option<Term> {
+    fn term(&mut self, words: &[Word<'a>], scope: Option<&str>) -> Option<RatioSide> {
         let (operation, word) = match *words {
             [word] => (scope, word),
             [named, word] => (self.operation(named), word),
@@ -285,18 +286,18 @@ impl<'a> Parser<'a> {
         let operation = operation.filter(|name| *name != TOTAL);
         let items = self.names.listed(operation, |one| &one.items);
         let part = if let Some(count) = row(&COUNTS, word.text) {
-            Part::Count(count)
+            CountedPart::Count(count)
         } else if items.contains(&word.text) {
-            Part::Item(word.text.to_owned())
+            CountedPart::Item(word.text.to_owned())
         } else if let Some(count) = self.names.failure(word.text) {
-            Part::Count(count)
+            CountedPart::Count(count)
         } else {
             let known = items.into_iter().chain(COUNTS.iter().map(|(name, _)| *name));
             let known = known.chain(self.names.failures.iter().copied());
             let problem = Diagnostic::unknown("item or count", word.text, word.span, known);
             return self.refuse(problem);
         };
-        Some(Term { operation: operation.map(str::to_owned), part })
+        Some(RatioSide { operation: operation.map(str::to_owned), part })
     }
 
     /// The length in `over LENGTH windows` after byte `from`, with its place.

@@ -37,9 +37,10 @@ fn problems(text: &str) -> Vec<(String, String, usize)> {
 
 #[test]
 fn the_grammar() {
-    let of = |operation: Option<&str>, part| Term { operation: operation.map(str::to_owned), part };
-    let item = |name: &str| of(Some("multicast"), Part::Item(name.to_owned()));
-    let count = |count| of(None, Part::Count(count));
+    let of =
+        |operation: Option<&str>, part| RatioSide { operation: operation.map(str::to_owned), part };
+    let item = |name: &str| of(Some("multicast"), CountedPart::Item(name.to_owned()));
+    let count = |count| of(None, CountedPart::Count(count));
     let cases = [
         ("p99 < 20ms", None, Metric::Quantile(0.99), Operator::Less, 20e6),
         ("p97.5 < 20ms", None, Metric::Quantile(0.975), Operator::Less, 20e6),
@@ -90,11 +91,14 @@ fn kinds_of_failure_are_counted_by_their_names() {
         Metric::Ratio(over, _) => over.part,
         _ => panic!("{text} is no ratio"),
     };
-    assert_eq!(over("timeout / planned < 1%"), Part::Count(Count::FailedAs("timeout")));
-    assert_eq!(over("multicast reset / planned < 1%"), Part::Count(Count::FailedAs("reset")));
+    assert_eq!(over("timeout / planned < 1%"), CountedPart::Count(Count::FailedAs("timeout")));
+    assert_eq!(
+        over("multicast reset / planned < 1%"),
+        CountedPart::Count(Count::FailedAs("reset"))
+    );
     assert_eq!(
         over("tls reset / planned < 1%"),
-        Part::Item("reset".to_owned()),
+        CountedPart::Item("reset".to_owned()),
         "its item is meant"
     );
     let json = serde_json::to_value(parse("wrong_content == 0")).unwrap();

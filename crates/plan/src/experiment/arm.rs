@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::factor::{Combination, Factor};
 use super::operation::Reading;
 use super::placeholder::Started;
-use super::request::World;
-use super::{fault, load, operation, process, resolve, settings, target, told};
+use super::request::ExperimentContext;
+use super::{fault, load, operation, process, reported_names, resolve, settings, target};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
 use crate::operation::Operation;
@@ -18,7 +18,7 @@ use crate::rows::Rows;
 pub(super) struct Arms<'a> {
     pub(super) root: &'a Table,
     pub(super) factors: &'a [Factor],
-    pub(super) world: World<'a>,
+    pub(super) world: ExperimentContext<'a>,
     pub(super) rows: HashMap<String, Arc<Rows>>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
@@ -27,7 +27,11 @@ pub(super) struct Arms<'a> {
 }
 
 impl<'a> Arms<'a> {
-    pub(super) fn new(root: &'a Table, factors: &'a [Factor], world: World<'a>) -> Self {
+    pub(super) fn new(
+        root: &'a Table,
+        factors: &'a [Factor],
+        world: ExperimentContext<'a>,
+    ) -> Self {
         let (rows, problems, warnings, idle) = Default::default();
         Self { root, factors, world, rows, problems, warnings, idle }
     }
@@ -51,8 +55,8 @@ impl<'a> Arms<'a> {
         let observers = process::observers(&reader.tables("observer"), self.world.known, problems);
         let is_system = tables.get("system").is_some();
         let known = self.world.known;
-        let bundled = (is_system, system.as_ref());
-        let started = Started::of(&services, bundled, &observers, known);
+
+        let started = Started::of(&services, is_system, system.as_ref(), &observers, known);
         problems.extend(started.strangers(&tables));
         let (wrong, idle) = settings::judged(&tables, known, started.names(), system.as_mut());
         problems.extend(wrong);
@@ -73,10 +77,14 @@ impl<'a> Arms<'a> {
         let operations = reading.operations(&listed);
         let targets = reading.targets;
         problems.extend(load::without_streams(reader.table("load"), &load, &operations, known));
-        let told =
-            told::expectations(&reader.tables("observer"), (system.as_ref(), &operations), known);
-        problems.extend(told.problems);
-        self.warnings.extend(told.warnings);
+        let names = reported_names::expectations(
+            &reader.tables("observer"),
+            system.as_ref(),
+            &operations,
+            known,
+        );
+        problems.extend(names.problems);
+        self.warnings.extend(names.warnings);
         if !listed.is_empty() && problems.len() == before {
             problems.extend(nothing_to_do(&operations, &listed, combination));
         }
@@ -100,9 +108,9 @@ impl<'a> Arms<'a> {
         let everywhere =
             |one: &&Diagnostic| self.idle.iter().filter(|other| other == one).count() == arms.len();
         self.warnings.extend(self.idle.iter().filter(everywhere).cloned());
-        let told = told::parts(arms, self.world.known);
-        self.problems.extend(told.problems);
-        self.warnings.extend(told.warnings);
+        let names = reported_names::parts(arms, self.world.known);
+        self.problems.extend(names.problems);
+        self.warnings.extend(names.warnings);
     }
 
     /// The tables that arms differ in, with levels in place and load settings merged.

@@ -3,7 +3,7 @@
 use super::arm::{Arms, duplicates};
 use super::design::Design;
 use super::factor;
-use super::request::{Experiment, Options, Refused, World};
+use super::request::{Experiment, ExperimentContext, InvalidExperiment, Options};
 use super::{comparison, confidential, design, load as load_table, overrides, resolve};
 use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
@@ -25,13 +25,13 @@ const TOP: [&str; 4] = ["title", "question", "criteria", "seed"];
 pub fn load(
     file: &str,
     text: &str,
-    world: World<'_>,
+    world: ExperimentContext<'_>,
     options: &Options,
-) -> Result<Experiment, Refused> {
+) -> Result<Experiment, InvalidExperiment> {
     let mut sources = Sources::new(file, text);
     let (mut root, mut problems) = document::parse(text);
     if !problems.is_empty() {
-        return Err(Refused { problems, sources, secrets: Secrets::default() });
+        return Err(InvalidExperiment { problems, sources, secrets: Secrets::default() });
     }
     let criteria = with_flags(&mut root, options, &mut sources, &mut problems);
     if options.each_arm_alone {
@@ -49,7 +49,8 @@ pub fn load(
     let mut built = Built::new(&root, world, &head, &mut problems);
     let adaptive = options.adaptive.then(|| {
         let start = sources.add("flags", "--adaptive");
-        Adaptive::extend(&mut built.arms, Span::new(start, start + "--adaptive".len()))
+        let arms = built.arms.iter_mut().map(|arm| (arm.name.as_str(), &mut arm.load));
+        Adaptive::extend(arms, Span::new(start, start + "--adaptive".len()))
     });
     let adaptive = adaptive.transpose().unwrap_or_else(|found| {
         problems.extend(found);
@@ -60,7 +61,7 @@ pub fn load(
     tidy(&mut problems);
     tidy(&mut built.warnings);
     if !problems.is_empty() {
-        return Err(Refused { problems, sources, secrets });
+        return Err(InvalidExperiment { problems, sources, secrets });
     }
     let trials = order::trials(built.arms.len(), &built.blocks, head.seed);
     let plan = Plan {
@@ -139,7 +140,12 @@ struct Built {
 }
 
 impl Built {
-    fn new(root: &Table, world: World<'_>, _head: &Head, problems: &mut Vec<Diagnostic>) -> Self {
+    fn new(
+        root: &Table,
+        world: ExperimentContext<'_>,
+        _head: &Head,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         // Types of the top level were checked with the head.
         let mut reader = Reader::new(root);
         let table = reader.table("factors");
@@ -182,7 +188,7 @@ impl Built {
 }
 
 /// What criteria may refer to.
-fn names(arms: &[Arm], world: World<'_>) -> Names {
+fn names(arms: &[Arm], world: ExperimentContext<'_>) -> Names {
     let operations = arms.iter().flat_map(|arm| &arm.operations);
     let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
     names.failures = world.known.failures();

@@ -128,7 +128,8 @@ fn text(node: &Node) -> String {
 pub(super) fn undecidable(
     comparisons: &[Comparison],
     arms: &[Combination<'_>],
-    (whole, spare): (u32, u32),
+    whole: u32,
+    spare: u32,
     span: Span,
 ) -> Option<Diagnostic> {
     let tests = |one: &Comparison| pairs(one, arms) * one.metrics.len();

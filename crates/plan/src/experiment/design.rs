@@ -122,7 +122,8 @@ impl<'a> Design<'a> {
         problems.extend(super::comparison::undecidable(
             comparisons,
             arms,
-            (whole, spare),
+            whole,
+            spare,
             self.blocks_span,
         ));
         if let Some((Order::Abba, span)) = self.order

@@ -3,14 +3,16 @@
 
 use crate::criterion::{Operator, TOTAL, meant};
 use crate::diagnostic::{Diagnostic, Span, near_miss};
-use crate::expectation::{self, COUNTS, Comparison, Fault, Misplaced, OPERATORS, Sent, Term};
+use crate::expectation::{
+    self, COUNTS, ExpectationError, ExpectationTerm, Inequality, LocatedError, OPERATORS, SentCount,
+};
 use crate::operation::Operation;
 
 /// Everything that no answer of the observer could make right.
 pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<Diagnostic> {
     let (comparisons, faults) = expectation::read(text);
     let faults = faults.into_iter().map(|fault| problem(text, span, fault));
-    let terms = comparisons.iter().flat_map(Comparison::terms);
+    let terms = comparisons.iter().flat_map(Inequality::terms);
     let unknown = terms.filter_map(|term| {
         let at = span.within(text, term.start, term.start + term.text.len());
         unknown(term, at, operations)
@@ -21,10 +23,10 @@ pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<
 /// Names of counts that are the observer's own, with their places.
 pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Vec<(&'a str, Span)> {
     let (comparisons, _) = expectation::read(text);
-    let terms = comparisons.iter().flat_map(Comparison::terms);
+    let terms = comparisons.iter().flat_map(Inequality::terms);
     let placed =
         terms.map(|term| (term, span.within(text, term.start, term.start + term.text.len())));
-    let is_own = |(term, at): &(Term<'_>, Span)| {
+    let is_own = |(term, at): &(ExpectationTerm<'_>, Span)| {
         let is_of_operation = term.of_operation().is_some_and(|(name, _)| {
             // Without any it cannot be told whether this is one.
             operations.is_empty() || name == TOTAL || operations.iter().any(|one| one.name == name)
@@ -43,7 +45,7 @@ pub(super) fn uncounted(name: &str, span: Span, counts: &[String]) -> Option<Dia
     (!is_known).then(|| Diagnostic::unknown("count of the observer", name, span, known))
 }
 
-fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {
+fn problem(text: &str, span: Span, (fault, at): LocatedError) -> Diagnostic {
     let hint = "such as recall >= 0.95, or received == all.succeeded and damaged == 0";
     let part = &text[at.clone()];
     // An empty stretch cannot be pointed at.
@@ -51,10 +53,10 @@ fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {
     let signs = OPERATORS.map(Operator::symbol);
     let one_of = format!("one of {}", signs.join(", "));
     let (message, label) = match fault {
-        Fault::NoOperator => {
+        ExpectationError::NoOperator => {
             (format!("expected a comparison, got \"{part}\""), format!("no operator: {one_of}"))
         }
-        Fault::Operator => {
+        ExpectationError::Operator => {
             let label = match meant(part).filter(|meant| signs.contains(meant)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None if matches!(part, "<" | ">") => format!("did you mean `{part}=`?"),
@@ -62,15 +64,15 @@ fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {
             };
             (format!("an observer's counts are not compared with `{part}`"), label)
         }
-        Fault::SecondOperator => (
+        ExpectationError::SecondOperator => (
             format!("a comparison has one operator, and `{part}` is another"),
             "two comparisons have `and` between them".to_owned(),
         ),
-        Fault::NoTerm => (
+        ExpectationError::NoTerm => (
             format!("expected a count of the observer or a number, got \"{part}\""),
             "a term is missing here".to_owned(),
         ),
-        Fault::Words => {
+        ExpectationError::Words => {
             let message = format!("expected a count of the observer or a number, got \"{part}\"");
             let label = "counts by name, OPERATION.ITEM and numbers, with `+` between them";
             let hint = "what operations took is asked for in `criteria`";
@@ -81,7 +83,7 @@ fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {
 }
 
 /// What an operation does not have.
-fn unknown(term: Term<'_>, span: Span, operations: &[Operation]) -> Option<Diagnostic> {
+fn unknown(term: ExpectationTerm<'_>, span: Span, operations: &[Operation]) -> Option<Diagnostic> {
     let (name, what) = term.of_operation().filter(|_| !operations.is_empty())?;
     let names: Vec<&str> = operations.iter().map(|one| one.name.as_str()).chain([TOTAL]).collect();
     if !names.contains(&name) {
@@ -91,7 +93,7 @@ fn unknown(term: Term<'_>, span: Span, operations: &[Operation]) -> Option<Diagn
     }
     let of_it = operations.iter().filter(|one| one.name == name);
     let items = of_it.flat_map(|one| &one.items).map(|item| item.name.as_str());
-    let known: Vec<&str> = items.chain(Sent::ALL.map(|(name, _)| name)).collect();
+    let known: Vec<&str> = items.chain(SentCount::ALL.map(|(name, _)| name)).collect();
     let is_known = known.contains(&what);
     (!is_known).then(|| Diagnostic::unknown("item or count", what, span, known))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::placeholder::Started;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
-use crate::fault::{Action, Fault, Whom};
+use crate::fault::{Fault, FaultAction, FaultTarget};
 use crate::load::Load;
 use crate::units::format_duration;
 
@@ -31,7 +31,7 @@ pub(super) fn read(
             reader.missing("action", "action = \"kill\"");
         }
         let undone_after = reader.duration("for");
-        if let Some((Action::Freeze, span)) = action
+        if let Some((FaultAction::Freeze, span)) = action
             && table.get("for").is_none()
         {
             let problem = Diagnostic::new(span, "a process cannot stay frozen", "until when?");
@@ -54,8 +54,8 @@ pub(super) fn read(
 }
 
 /// A part that is to be started again after it was killed or stopped: the run does not know how.
-fn unstartable(whom: &Whom, action: Action, span: Span) -> Option<Diagnostic> {
-    if whom.part.is_none() || action == Action::Freeze {
+fn unstartable(whom: &FaultTarget, action: FaultAction, span: Span) -> Option<Diagnostic> {
+    if whom.part.is_none() || action == FaultAction::Freeze {
         return None;
     }
     let message =
@@ -85,8 +85,13 @@ fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
 }
 
 /// A part that its process does not have, where that is known; only the process itself can say otherwise.
-fn missing_part(whom: &Whom, (text, span): (&str, Span), started: &Started) -> Option<Diagnostic> {
-    let Whom { process, part } = whom;
+fn missing_part(
+    whom: &FaultTarget,
+    text: &str,
+    span: Span,
+    started: &Started,
+) -> Option<Diagnostic> {
+    let FaultTarget { process, part } = whom;
     let (part, known) = (part.as_deref()?, started.parts(process)?);
     let span = span.within(text, text.len() - part.len(), text.len());
     match known {
@@ -102,7 +107,7 @@ fn missing_part(whom: &Whom, (text, span): (&str, Span), started: &Started) -> O
     }
 }
 
-fn whom(reader: &mut Reader<'_>, table: &Table, started: &Started) -> Option<Whom> {
+fn whom(reader: &mut Reader<'_>, table: &Table, started: &Started) -> Option<FaultTarget> {
     let Some((text, span)) = reader.string("process") else {
         if table.get("process").is_none() {
             reader.missing("process", "process = \"system\"");
@@ -110,9 +115,9 @@ fn whom(reader: &mut Reader<'_>, table: &Table, started: &Started) -> Option<Who
         return None;
     };
     let names = started.names();
-    let whom = Whom::named(text, names);
+    let whom = FaultTarget::named(text, names);
     if let Some(whom) = &whom {
-        let missing = missing_part(whom, (text, span), started);
+        let missing = missing_part(whom, text, span, started);
         missing.into_iter().for_each(|problem| reader.problem(problem));
     } else {
         let process = text.split_once('.').map_or(text, |(process, _)| process);
@@ -129,11 +134,11 @@ fn whom(reader: &mut Reader<'_>, table: &Table, started: &Started) -> Option<Who
     whom
 }
 
-fn action(text: &str) -> Option<Action> {
+fn action(text: &str) -> Option<FaultAction> {
     match text {
-        "kill" => Some(Action::Kill),
-        "stop" => Some(Action::Stop),
-        "freeze" => Some(Action::Freeze),
+        "kill" => Some(FaultAction::Kill),
+        "stop" => Some(FaultAction::Stop),
+        "freeze" => Some(FaultAction::Freeze),
         _ => None,
     }
 }

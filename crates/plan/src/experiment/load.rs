@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::factor::Combination;
-use super::request::{Inputs, Known};
+use super::request::{Inputs, KnownNames};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
 use crate::hash;
@@ -319,7 +319,7 @@ pub(super) fn without_streams(
     table: Option<&Table>,
     load: &Load,
     operations: &[Operation],
-    known: &dyn Known,
+    known: &dyn KnownNames,
 ) -> Option<Diagnostic> {
     let entry = table?.get("streams").filter(|_| load.streams > 1)?;
     let one = operations.iter().find(|one| !known.manner(&one.protocol).multiplexes)?;

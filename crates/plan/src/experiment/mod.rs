@@ -18,15 +18,16 @@ mod operation;
 mod overrides;
 mod placeholder;
 mod process;
+mod reported_names;
 mod request;
 mod resolve;
 mod settings;
 mod target;
-mod told;
 
 pub use build::load;
 pub use request::{
-    BadSetting, Experiment, Inputs, Known, NoSystem, Options, Refused, Tells, World, Wrong,
+    BadSetting, Experiment, ExperimentContext, Inputs, InvalidExperiment, KnownNames, NoSystem,
+    Options, ReportedNames, SettingError,
 };
 
 #[cfg(test)]

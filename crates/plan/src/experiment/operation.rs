@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::factor::{Combination, Factor};
-use super::request::World;
+use super::request::ExperimentContext;
 use super::target;
 use crate::criterion::{TIMES, TOTAL};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
 use crate::operation::{self, CONNECTING, Item, Operation, RowOrder, TargetOf};
-use crate::request_list::{self, Format};
+use crate::request_list::{self, ListFormat};
 use crate::rows::Rows;
 use crate::target::Target;
 use crate::template::Template;
@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 2] = [("body_file", "body"), ("message_file", "messa
 
 /// What the operations of an arm are read with.
 pub(super) struct Reading<'a> {
-    pub(super) world: World<'a>,
+    pub(super) world: ExperimentContext<'a>,
     pub(super) factors: &'a [Factor],
     pub(super) combination: &'a Combination<'a>,
     /// `[target]`, if the file has one.
@@ -292,7 +292,7 @@ impl Reading<'_> {
         let mut reader = Reader::new(table);
         let file = reader.string("file");
         let expected = "\"vegeta\", \"vegeta-json\" or \"urls\"";
-        let format = reader.parsed("format", expected, Format::parse).map(|(format, _)| format);
+        let format = reader.parsed("format", expected, ListFormat::parse).map(|(format, _)| format);
         operation.order = order(&mut reader);
         if table.get("file").is_none() {
             reader.missing("file", "file = \"targets.txt\"");
@@ -302,7 +302,7 @@ impl Reading<'_> {
         match request_list::read(file, format, self.world.inputs) {
             Ok(list) => {
                 let alpn = self.world.known.manner(&operation.protocol).alpn;
-                let place = |entry: &request_list::Listed| {
+                let place = |entry: &request_list::ListedRequest| {
                     let elsewhere = target::elsewhere(entry.origin.clone(), self.shared);
                     self.place(Target { alpn, ..elsewhere })
                 };

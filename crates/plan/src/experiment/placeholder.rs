@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::request::{Known, Tells};
-use super::told;
+use super::reported_names;
+use super::request::{KnownNames, ReportedNames};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Table, Value};
 use crate::process::{Observer, Service, System};
@@ -20,22 +20,24 @@ const FILLED: [&str; 3] = ["url", "connect_to", "unix_socket"];
 pub(super) struct Started {
     names: Vec<String>,
     /// What those tell of themselves of which that is known.
-    told: BTreeMap<String, Tells>,
+    told: BTreeMap<String, ReportedNames>,
 }
 
 impl Started {
     /// `system`: whether there is one, and what it is where that can be read.
     pub(super) fn of(
         services: &[Service],
-        (is_system, system): (bool, Option<&System>),
+        is_system: bool,
+        system: Option<&System>,
         observers: &[Observer],
-        known: &dyn Known,
+        known: &dyn KnownNames,
     ) -> Self {
         let own = is_system.then(|| "system".to_owned());
-        let of_system = system.and_then(|one| told::of_process(&one.start, &one.set, known));
+        let of_system =
+            system.and_then(|one| reported_names::of_process(&one.start, &one.set, known));
         let of_system = own.clone().zip(of_system);
         let of_observers = observers.iter().filter_map(|one| {
-            let tells = told::of_process(one.start.as_ref()?, &one.set, known)?;
+            let tells = reported_names::of_process(one.start.as_ref()?, &one.set, known)?;
             Some((one.name.clone(), tells))
         });
         let told = of_observers.chain(of_system).collect();

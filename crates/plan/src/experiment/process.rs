@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::request::{Known, NoSystem};
+use super::request::{KnownNames, NoSystem};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
 use crate::process::{Observer, Ready, Service, Start, System};
@@ -40,7 +40,7 @@ pub(super) fn services(tables: &[&Table], problems: &mut Vec<Diagnostic>) -> Vec
 /// Reads the `[system]` table.
 pub(super) fn system(
     table: &Table,
-    known: &dyn Known,
+    known: &dyn KnownNames,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<System> {
     let mut reader = Reader::new(table);
@@ -63,7 +63,7 @@ pub(super) fn system(
 /// Reads the `[[observer]]` tables.
 pub(super) fn observers(
     tables: &[&Table],
-    known: &dyn Known,
+    known: &dyn KnownNames,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Observer> {
     let mut observers: Vec<Observer> = Vec::new();
@@ -102,7 +102,7 @@ fn name(reader: &mut Reader<'_>) -> Option<(String, Span)> {
     Some((name.to_owned(), span))
 }
 
-fn start(reader: &mut Reader<'_>, table: &Table, known: &dyn Known) -> Option<Start> {
+fn start(reader: &mut Reader<'_>, table: &Table, known: &dyn KnownNames) -> Option<Start> {
     let serve = reader.string("serve");
     let command = command(reader);
     if let (Some(_), Some(entry)) = (table.get("serve"), table.get("command")) {
@@ -119,7 +119,7 @@ fn start(reader: &mut Reader<'_>, table: &Table, known: &dyn Known) -> Option<St
 }
 
 /// What is wrong where no program serves this system.
-fn unserved(name: &str, span: Span, known: &dyn Known) -> Option<Diagnostic> {
+fn unserved(name: &str, span: Span, known: &dyn KnownNames) -> Option<Diagnostic> {
     Some(match known.find(name).err()? {
         NoSystem::Unknown { known, hint } => {
             Diagnostic::unknown("system", name, span, known.iter().map(String::as_str))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
-use crate::operation::{Manner, Operation, Part};
+use crate::operation::{Operation, Part, ProtocolTraits};
 use crate::plan::Plan;
 use crate::secret::Secrets;
 use crate::target::Target;
@@ -28,7 +28,7 @@ pub trait Inputs {
 }
 
 /// What this build of the program knows beyond the plan.
-pub trait Known {
+pub trait KnownNames {
     /// Names of protocols: the keys of their tables.
     fn protocols(&self) -> &[&str];
 
@@ -40,19 +40,23 @@ pub trait Known {
     }
 
     /// Everything that a system finds wrong with its settings, which are as it would be given them; nothing where
-    /// [`Known::find`] fails.
+    /// [`KnownNames::find`] fails.
     fn settings(&self, _system: &str, _set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         Vec::new()
     }
 
     /// What a system with these settings says that it will tell of itself; `None` where nobody knows.
-    fn tells(&self, _system: &str, _set: &BTreeMap<String, String>) -> Option<Tells> {
+    fn reported_names(
+        &self,
+        _system: &str,
+        _set: &BTreeMap<String, String>,
+    ) -> Option<ReportedNames> {
         None
     }
 
     /// How a protocol is spoken.
-    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
-        Manner::plain(protocol)
+    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
+        ProtocolTraits::plain(protocol)
     }
 
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
@@ -104,12 +108,12 @@ pub struct BadSetting {
     /// What is wrong.
     pub what: String,
     /// In which way.
-    pub kind: Wrong,
+    pub kind: SettingError,
 }
 
 /// In which way a setting is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
+pub enum SettingError {
     /// Its value, or what it stands beside.
     Value,
     /// There is no such setting, but these.
@@ -120,7 +124,7 @@ pub enum Wrong {
 
 /// Names of what a system tells of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tells {
+pub struct ReportedNames {
     /// Its parts, whose times stand in its answers.
     pub parts: Vec<String>,
     /// Whether its answers may tell of other parts, too, as behind a front that is somebody else's.
@@ -135,11 +139,11 @@ pub struct Tells {
 
 /// What reading an experiment may refer to.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub struct ExperimentContext<'a> {
     /// Files and environment.
     pub inputs: &'a dyn Inputs,
     /// Protocols and systems.
-    pub known: &'a dyn Known,
+    pub known: &'a dyn KnownNames,
 }
 
 /// What flags add to the file.
@@ -190,7 +194,7 @@ impl Experiment {
 
 /// An experiment that cannot be run.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct InvalidExperiment {
     /// Everything that is wrong.
     pub problems: Vec<Diagnostic>,
     /// Texts that spans refer to.
@@ -199,7 +203,7 @@ pub struct Refused {
     pub secrets: Secrets,
 }
 
-impl Refused {
+impl InvalidExperiment {
     /// All problems as a person reads them, secrets redacted.
     pub fn render(&self, colour: Colour) -> String {
         self.secrets.redact(&self.sources.render(&self.problems, colour))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::request::{BadSetting, Known, Wrong};
+use super::request::{BadSetting, KnownNames, SettingError};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Table, Value};
 use crate::process::System;
@@ -16,12 +16,12 @@ const ADDRESS: &str = "127.0.0.1:1";
 /// to say where they do so in no other arm, either. The system is not given those. `names`: of all that is started.
 pub(super) fn judged(
     root: &Table,
-    known: &dyn Known,
+    known: &dyn KnownNames,
     names: &[String],
     system: Option<&mut System>,
 ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let own = tables(root, "system").flat_map(|table| of_system(table, known, names));
-    let (idle, wrong): (Vec<_>, Vec<_>) = own.partition(|(bad, _)| bad.kind == Wrong::Idle);
+    let (idle, wrong): (Vec<_>, Vec<_>) = own.partition(|(bad, _)| bad.kind == SettingError::Idle);
     if let Some(system) = system {
         system.set.retain(|key, _| !idle.iter().any(|(bad, _)| bad.key == *key));
     }
@@ -41,7 +41,11 @@ fn tables<'a>(root: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> + u
     })
 }
 
-fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<(BadSetting, Diagnostic)> {
+fn of_system(
+    table: &Table,
+    known: &dyn KnownNames,
+    names: &[String],
+) -> Vec<(BadSetting, Diagnostic)> {
     let Some(serve) = table.get("serve") else { return Vec::new() };
     let Some(system) = serve.node.as_str() else { return Vec::new() };
     let none = Table::default();
@@ -68,7 +72,8 @@ fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<(BadSett
         .collect();
     let bad = known.settings(system, &given).into_iter();
     // What a placeholder will stand for is not known, and so is nothing else of that setting.
-    let bad = bad.filter(|bad| bad.kind != Wrong::Value || !filled.contains(bad.key.as_str()));
+    let bad =
+        bad.filter(|bad| bad.kind != SettingError::Value || !filled.contains(bad.key.as_str()));
     let with_told = |bad: BadSetting| {
         let problem = told(&bad, system, set, span);
         (bad, problem)
@@ -89,15 +94,15 @@ fn told(bad: &BadSetting, system: &str, set: &Table, whole: Span) -> Diagnostic 
         return Diagnostic::new(whole, message, "the system would not start");
     };
     match kind {
-        Wrong::Unknown(known) => {
+        SettingError::Unknown(known) => {
             let kind = format!("setting of `{system}`");
             Diagnostic::unknown(&kind, key, entry.key_span, known.iter().map(String::as_str))
         }
-        Wrong::Value => {
+        SettingError::Value => {
             let message = format!("`{key}` of `{system}`: {what}");
             Diagnostic::new(entry.node.span, message, "the system would not start")
         }
-        Wrong::Idle => {
+        SettingError::Idle => {
             let message = format!("`{key}` of `{system}` changes nothing in any arm");
             Diagnostic::new(entry.key_span, message, what)
         }

@@ -7,7 +7,7 @@ use super::*;
 use crate::diagnostic::Colour;
 use crate::document::{self, Value};
 use crate::load::{ArrivalProcess, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
-use crate::operation::{Manner, Part, RowOrder, TargetOf, part_names};
+use crate::operation::{Part, ProtocolTraits, RowOrder, TargetOf, part_names};
 use crate::plan::Plan;
 use crate::process::{Ready, Start};
 use crate::template::Template;
@@ -21,9 +21,9 @@ mod fault;
 mod folder;
 mod levels;
 mod parts;
+mod reported_names;
 mod schema;
 mod streams;
-mod told;
 
 /// Files and environment in memory.
 #[derive(Default)]
@@ -60,15 +60,15 @@ impl Inputs for Memory {
 
 struct Build;
 
-impl Known for Build {
+impl KnownNames for Build {
     fn protocols(&self) -> &[&str] {
         &["http", "http2", "smtp", "shm"]
     }
 
-    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
         match protocol {
-            "http2" => Manner { scheme: "http", alpn: Some("h2"), multiplexes: true },
-            other => Manner::plain(other),
+            "http2" => ProtocolTraits { scheme: "http", alpn: Some("h2"), multiplexes: true },
+            other => ProtocolTraits::plain(other),
         }
     }
 
@@ -98,7 +98,7 @@ impl Known for Build {
 }
 
 pub(super) fn read(text: &str, options: &Options) -> Result<Plan, String> {
-    let world = World { inputs: &Memory::new(), known: &Build };
+    let world = ExperimentContext { inputs: &Memory::new(), known: &Build };
     match load("test.toml", text, world, options) {
         Ok(experiment) => Ok(experiment.plan),
         Err(refused) => Err(refused.render(Colour::Off)),

@@ -1,6 +1,6 @@
 //! The cases, in the order in which they run.
 
-use record::summary::{Distribution, Summary, Trial};
+use record::summary::{Distribution, Summary, TrialSummary};
 use serde_json::Value;
 
 use super::Reading;
@@ -22,7 +22,7 @@ pub struct CalibrationCase {
 #[derive(Debug, Clone, Copy)]
 pub struct CaseResult<'a> {
     /// The only trial.
-    pub trial: &'a Trial,
+    pub trial: &'a TrialSummary,
     /// Median of the floor, once it was measured. Nanoseconds.
     pub floor_ns: f64,
 }

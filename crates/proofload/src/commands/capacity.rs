@@ -14,7 +14,7 @@ use plan::plan::{Arm, Plan};
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
 use record::summary::Summary;
 use serde_json::Value;
-use stats::capacity::search::Settings;
+use stats::capacity::search::SearchSettings;
 use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
@@ -50,7 +50,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let loaded = load(args)?;
     let plan = &loaded.experiment.plan;
     let arms = alone(&loaded.experiment);
-    let settings: Vec<Settings> =
+    let settings: Vec<SearchSettings> =
         arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
     let mut live = LiveView::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
@@ -152,7 +152,7 @@ struct Started<'a> {
 
 fn search(
     experiment: &Experiment,
-    settings: Settings,
+    settings: SearchSettings,
     started: &Started<'_>,
     live: &mut LiveView,
 ) -> Result<(Disk, Option<Problem>), Problem> {
@@ -253,7 +253,7 @@ fn file_load(args: &CapacityArgs) -> LoadFlags {
 }
 
 /// Everything that is wrong with the flags, at once.
-fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
+fn settings(flags: &SearchFlags, plan: &Plan) -> Result<SearchSettings, Problem> {
     let mut problems = Vec::new();
     let rate = |text: &str| parse_rate(text).filter(|rate| *rate > 0.0);
     let length = |text: &str| {
@@ -287,7 +287,7 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
         return Err(Problem::experiment(problems.join("\n") + hint));
     }
     let start = from.unwrap_or_else(|| rate_of(plan));
-    let settings = Settings {
+    let settings = SearchSettings {
         start: most.map_or(start, |most| start.min(most)),
         most,
         precision: 1.0 + precision.unwrap_or_default(),
@@ -307,7 +307,7 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
 }
 
 /// What is done to processes on purpose must happen in every trial, or rates would be judged by different things.
-fn is_struck(plan: &Plan, settings: &Settings) -> Result<(), Problem> {
+fn is_struck(plan: &Plan, settings: &SearchSettings) -> Result<(), Problem> {
     let mut faults = plan.arms[0].faults.iter();
     let Some(late) = faults.find(|fault| fault.at.as_secs_f64() >= settings.shortest) else {
         return Ok(());
@@ -317,8 +317,8 @@ fn is_struck(plan: &Plan, settings: &Settings) -> Result<(), Problem> {
 }
 
 /// A search that begins where no trial can pass would go down from there, to where trials hold even less.
-fn can_pass(settings: &Settings) -> Result<(), Problem> {
-    let Settings { start, fewest, noisy_host, .. } = *settings;
+fn can_pass(settings: &SearchSettings) -> Result<(), Problem> {
+    let SearchSettings { start, fewest, noisy_host, .. } = *settings;
     let (flag, seconds) =
         if noisy_host { ("--trial", settings.shortest) } else { ("--longest", settings.longest) };
     let held = start * seconds;

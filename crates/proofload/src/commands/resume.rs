@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use record::folder::{Folder, Origin, RunReader, names};
+use record::folder::{Folder, RunOrigin, RunReader, names};
 use record::summary::Run;
 
 use super::run;
@@ -65,7 +65,7 @@ pub fn resume(
 }
 
 /// What was asked for when the run was begun.
-fn origin(disk: &Disk) -> Result<Origin, Problem> {
+fn origin(disk: &Disk) -> Result<RunOrigin, Problem> {
     let refuse = |what: String| {
         Problem::usage(what).during(format!("going on with {}", disk.root().display()))
     };

@@ -3,7 +3,7 @@
 use engine::selfcheck;
 use plan::diagnostic::Colour;
 use plan::plan::Plan;
-use record::folder::{Asked, Origin, names};
+use record::folder::{RunOrigin, RunRequest, names};
 use record::summary::{Placement, Run, Summary};
 use serde::Serialize;
 
@@ -87,11 +87,15 @@ pub fn carry_out(mut execution: Execution<'_>, run: Run) -> Result<Summary, Prob
 }
 
 /// What it takes to resume the run later.
-fn origin(asked: &Asked, run: &Run, options: TrialOptions) -> Result<serde_json::Value, Problem> {
+fn origin(
+    asked: &RunRequest,
+    run: &Run,
+    options: TrialOptions,
+) -> Result<serde_json::Value, Problem> {
     let folder = std::env::current_dir().map_err(|error| {
         Problem::environment(format!("cannot tell in which folder this is: {error}"))
     })?;
-    json(&Origin {
+    json(&RunOrigin {
         version: run.version.clone(),
         started_at: run.started_at.clone(),
         plan_hash: run.plan_hash.clone(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::process::{CaptureLimits, capture};
-use plan::experiment::{BadSetting, Tells, Wrong};
+use plan::experiment::{BadSetting, ReportedNames, SettingError};
 use plan::printable::printable;
 use serde::Deserialize;
 
@@ -133,7 +133,7 @@ impl Description {
     /// What is wrong with these settings, beside which it was described.
     pub fn problems(&self, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         let told = self.problems.iter().map(|Refusal { key, what, idle }| {
-            let kind = if *idle { Wrong::Idle } else { Wrong::Value };
+            let kind = if *idle { SettingError::Idle } else { SettingError::Value };
             BadSetting { key: key.clone(), what: what.clone(), kind }
         });
         let names = self.settings.iter().flatten().map(|setting| setting.name.clone());
@@ -142,14 +142,14 @@ impl Description {
         let unknown = set.keys().filter(is_unknown).map(|key| BadSetting {
             key: key.clone(),
             what: format!("no setting of {}", self.name),
-            kind: Wrong::Unknown(names.clone()),
+            kind: SettingError::Unknown(names.clone()),
         });
         told.chain(unknown).collect()
     }
 
     /// What it will report of itself beside these settings.
-    pub fn tells(&self) -> Tells {
-        Tells {
+    pub fn reported_names(&self) -> ReportedNames {
+        ReportedNames {
             parts: self.parts.clone(),
             other_parts: self.other_parts,
             counts: self.counts.clone(),
@@ -172,7 +172,10 @@ mod tests {
         let described = one(r#"{"contract":1,"systems":[{"name":"hello"}],"more":1}"#);
         let given = [("colour".to_owned(), "red".to_owned())].into();
         assert_eq!(described.problems(&given), [], "which settings there are is not known");
-        assert_eq!(described.tells(), Tells { listening: http(), ..Tells::default() });
+        assert_eq!(
+            described.reported_names(),
+            ReportedNames { listening: http(), ..ReportedNames::default() }
+        );
     }
 
     #[test]
@@ -184,8 +187,11 @@ mod tests {
         let given = ["greeting", "greting"].map(|key| (key.to_owned(), String::new())).into();
         let problems = described.problems(&given);
         let seen: Vec<_> = problems.iter().map(|one| (&*one.key, one.kind.clone())).collect();
-        let known = Wrong::Unknown(vec!["greeting".to_owned()]);
-        assert_eq!(seen, [("greeting", Wrong::Value), ("x", Wrong::Idle), ("greting", known)]);
+        let known = SettingError::Unknown(vec!["greeting".to_owned()]);
+        assert_eq!(
+            seen,
+            [("greeting", SettingError::Value), ("x", SettingError::Idle), ("greting", known)]
+        );
     }
 
     #[test]

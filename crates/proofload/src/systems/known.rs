@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plan::diagnostic::near_miss;
-use plan::experiment::{BadSetting, NoSystem, Tells, Wrong};
+use plan::experiment::{BadSetting, NoSystem, ReportedNames, SettingError};
 
 use super::description::{self, Description, is_name};
 use super::programs::{Folders, PREFIX};
@@ -139,7 +139,7 @@ impl Systems {
         })
     }
 
-    /// For [`plan::experiment::Known::find`].
+    /// For [`plan::experiment::KnownNames::find`].
     pub fn find(&self, system: &str) -> Result<(), NoSystem> {
         if self.program_of(system).is_none() {
             let (known, hint) = self.missing(system);
@@ -153,7 +153,7 @@ impl Systems {
         self.describe(system, &BTreeMap::new()).map(drop).map_err(unusable)
     }
 
-    /// For [`plan::experiment::Known::settings`].
+    /// For [`plan::experiment::KnownNames::settings`].
     pub fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         // Reported where it is named.
         if self.describe(system, &BTreeMap::new()).is_err() {
@@ -161,12 +161,16 @@ impl Systems {
         }
         match self.describe(system, set) {
             Ok(described) => described.problems(set),
-            Err(what) => vec![BadSetting { key: String::new(), what, kind: Wrong::Value }],
+            Err(what) => vec![BadSetting { key: String::new(), what, kind: SettingError::Value }],
         }
     }
 
-    /// For [`plan::experiment::Known::tells`].
-    pub fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
-        self.describe(system, set).ok().map(|described| described.tells())
+    /// For [`plan::experiment::KnownNames::reported_names`].
+    pub fn reported_names(
+        &self,
+        system: &str,
+        set: &BTreeMap<String, String>,
+    ) -> Option<ReportedNames> {
+        self.describe(system, set).ok().map(|described| described.reported_names())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::event::{Event, EventKind};
-use record::summary::{Change, CountsFor, Summary, Trial, Validity};
+use record::summary::{Change, CountsFor, Summary, TrialSummary, Validity};
 use rustix::process::Signal;
 
 use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding};
@@ -38,8 +38,8 @@ http = {{ path = "/" }}
 const COMPARISON: &str =
     "[[comparison]]\nfactor = \"service\"\nbaseline = \"2ms\"\nmetrics = [\"p50\"]\n";
 
-fn trials(summary: &Summary) -> Vec<&Trial> {
-    let mut trials: Vec<&Trial> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
+fn trials(summary: &Summary) -> Vec<&TrialSummary> {
+    let mut trials: Vec<&TrialSummary> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
     trials.sort_by_key(|trial| trial.index);
     trials
 }
@@ -50,7 +50,7 @@ fn numbers(summary: &Summary) -> Vec<u32> {
 
 /// What the plan and the seed alone decide.
 fn shape(summary: &Summary) -> Vec<(u32, u32, u64)> {
-    let shape = |trial: &&Trial| (trial.index, trial.block, trial.accounting.planned);
+    let shape = |trial: &&TrialSummary| (trial.index, trial.block, trial.accounting.planned);
     trials(summary).iter().map(shape).collect()
 }
 

@@ -4,7 +4,7 @@ use crate::lab::server::truth;
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
 /// Twenty operations against the truth system in this mode.
-fn twenty(settings: &[&str]) -> record::summary::Trial {
+fn twenty(settings: &[&str]) -> record::summary::TrialSummary {
     let lab = Lab::new();
     let (_truth, url) = truth(settings);
     let flags = ["--requests", "20", "--connections", "4", "--warm-up", "0s", "--timeout", "300ms"];

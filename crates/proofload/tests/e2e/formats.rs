@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use record::hlog::IntervalLogWriter;
-use record::summary::Trial;
+use record::summary::TrialSummary;
 use stats::{FINE, Histogram};
 
 use crate::lab::server::truth;
@@ -27,7 +27,7 @@ fn python(script: &str, arguments: &[&str]) -> Ran {
 }
 
 /// A run with values over two orders of magnitude.
-fn measured(lab: &Lab) -> Trial {
+fn measured(lab: &Lab) -> TrialSummary {
     let (_truth, url) = truth(&["mode=bimodal", "fast=200us", "slow=5ms", "share=0.05"]);
     let flags = ["--rate", "2000/s", "--duration", "4s", "--warm-up", "0s", "--samples"];
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..]].concat());

@@ -1,6 +1,6 @@
 //! Mail to servers of another house: Postfix and its sink.
 
-use record::summary::Trial;
+use record::summary::TrialSummary;
 use sha2::{Digest, Sha256};
 
 use crate::lab::nginx::nginx;
@@ -20,7 +20,7 @@ fn experiment(port: u16, load: &str, table: &str) -> String {
     )
 }
 
-fn run(lab: &Lab, text: &str) -> (Ran, Trial) {
+fn run(lab: &Lab, text: &str) -> (Ran, TrialSummary) {
     lab.write("mail.toml", text);
     let (ran, summary) = lab.run(&["mail.toml"]);
     assert_measured(&ran, &summary);
@@ -30,7 +30,7 @@ fn run(lab: &Lab, text: &str) -> (Ran, Trial) {
 }
 
 #[track_caller]
-fn assert_all_accepted(trial: &Trial, messages: u64) {
+fn assert_all_accepted(trial: &TrialSummary, messages: u64) {
     assert_eq!(trial.accounting.succeeded, messages, "{:?}", trial.total.failures);
     assert_eq!(trial.total.statuses["250"], messages);
     for span in ["mail", "rcpt", "content", "accepted"] {

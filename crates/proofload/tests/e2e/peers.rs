@@ -9,7 +9,7 @@ use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
 const CLOSED: [&str; 6] = ["--requests", "2000", "--connections", "10", "--warm-up", "0s"];
 
-fn assert_all_succeed(lab: &Lab, arguments: &[&str]) -> record::summary::Trial {
+fn assert_all_succeed(lab: &Lab, arguments: &[&str]) -> record::summary::TrialSummary {
     let (ran, summary) = lab.run(&[arguments, &CLOSED].concat());
     assert_measured(&ran, &summary);
     let trial = only_trial(&summary).clone();

@@ -1,6 +1,6 @@
 //! Runs of several trials that meet trouble: what is executed again, and what is gone on with.
 
-use record::summary::{CountsFor, Summary, Trial, Validity};
+use record::summary::{CountsFor, Summary, TrialSummary, Validity};
 use rustix::process::Signal;
 
 use crate::lab::process::Running;
@@ -27,15 +27,15 @@ fn at_the_third_start(act: &str) -> String {
     format!("{DESIGN}[system]\ncommand = \"{command}\"\nready = \"tcp\"\n")
 }
 
-fn trials(summary: &Summary) -> Vec<&Trial> {
-    let mut trials: Vec<&Trial> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
+fn trials(summary: &Summary) -> Vec<&TrialSummary> {
+    let mut trials: Vec<&TrialSummary> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
     trials.sort_by_key(|trial| trial.index);
     trials
 }
 
 /// What the plan and the seed alone decide.
 fn shape(summary: &Summary) -> Vec<(u32, u32, u32, u64, u64)> {
-    let shape = |trial: &&Trial| {
+    let shape = |trial: &&TrialSummary| {
         assert_accounting(trial);
         let sums = trial.accounting;
         (trial.index, trial.block, trial.order, sums.planned, sums.succeeded)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use record::summary::{Policy, Reason, Scheduling};
+use record::summary::{Scheduling, SchedulingPolicy, SchedulingReason};
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, assert_measured, only_trial};
@@ -12,7 +12,7 @@ const SYSTEM: &str = "[load]\nrate = \"200/s\"\nduration = \"3s\"\nwarm_up = \"0
                       [system]\nserve = \"truth\"\n\
                       [[operation]]\nname = \"get\"\nhttp = { path = \"/\" }\n";
 
-/// Policy and nice value of each thread of a process, by the thread's name.
+/// SchedulingPolicy and nice value of each thread of a process, by the thread's name.
 fn threads(process: u32) -> Vec<(String, (u64, i64))> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("the process runs");
     let stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
@@ -56,9 +56,9 @@ fn workers_have_what_the_record_says_and_everything_else_is_ordinary() {
         seen.into_iter().partition(|(name, _)| name.starts_with("worker-"));
     assert!(!workers.is_empty() && others.iter().all(|(_, scheduled)| *scheduled == ordinary));
     // On a busy machine a worker may come near the limit between the look and the end.
-    if had.reason != Some(Reason::NearLimit) {
+    if had.reason != Some(SchedulingReason::NearLimit) {
         for (name, (policy, nice)) in workers {
-            let fifo = had.policy == Policy::Fifo;
+            let fifo = had.policy == SchedulingPolicy::Fifo;
             assert_eq!(policy, u64::from(fifo), "{name}: {had:?}");
             assert!(fifo || nice == i64::from(had.nice), "{name} has nice {nice}: {had:?}");
         }
@@ -72,7 +72,10 @@ fn no_realtime_leaves_workers_as_they_are_and_the_pages_say_so() {
     let (ran, summary) = lab.run(&[&[url.as_str(), "--no-realtime"], &LOAD[..]].concat());
     assert_measured(&ran, &summary);
     let had = had(&lab);
-    assert_eq!((had.policy, had.reason), (Policy::Ordinary, Some(Reason::SwitchedOff)));
+    assert_eq!(
+        (had.policy, had.reason),
+        (SchedulingPolicy::Ordinary, Some(SchedulingReason::SwitchedOff))
+    );
     for page in [lab.read("run/report.md"), lab.read("run/report.html")] {
         assert!(page.contains("--no-realtime") && page.contains("scheduling of workers"));
     }
@@ -84,5 +87,8 @@ fn a_closed_load_does_not_ask_for_fifo() {
     let (_truth, url) = truth(&["mode=constant", "service=1ms"]);
     lab.run(&[&url, "--warm-up", "0s", "--connections", "2", "--duration", "1s"]);
     let had = had(&lab);
-    assert_eq!((had.policy, had.reason), (Policy::Ordinary, Some(Reason::ClosedLoad)));
+    assert_eq!(
+        (had.policy, had.reason),
+        (SchedulingPolicy::Ordinary, Some(SchedulingReason::ClosedLoad))
+    );
 }

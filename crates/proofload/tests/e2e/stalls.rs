@@ -4,7 +4,7 @@
 //! every run, and the upper one in at least one of five; it is wider while others have the
 //! processors. A run in which they disturb the rest of it is made again.
 
-use record::summary::{Grade, Operation, Quantile, Summary, Trial, Validity};
+use record::summary::{Grade, Operation, Quantile, Summary, TrialSummary, Validity};
 
 use crate::lab::nginx::nginx;
 use crate::lab::process::{pid, stop_for};
@@ -23,7 +23,7 @@ const LOAD: [&str; 8] =
 
 /// Whether others had the processors, as the kernel tells: then answers come late after a stall
 /// without any fault of the generator. The target itself uses a tenth of a processor.
-fn is_crowded(trial: &Trial) -> bool {
+fn is_crowded(trial: &TrialSummary) -> bool {
     let generator = &trial.generator;
     let others = generator.others_cores.unwrap_or(0.0);
     others > 0.5 || generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The content of `origin.json`. Secrets stand in it as `{{env.NAME}}`, and are asked of the
 /// environment again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RunOrigin {
     /// Version of proofload.
     pub version: String,
     /// RFC 3339, UTC.
@@ -17,7 +17,7 @@ pub struct Origin {
     /// The folder in which it was given; paths count from there.
     pub folder: String,
     /// What was asked for.
-    pub asked: Asked,
+    pub asked: RunRequest,
     /// Whether raw samples are kept.
     pub samples: bool,
     /// Whether workers were to have ordinary scheduling (`--no-realtime`).
@@ -27,7 +27,7 @@ pub struct Origin {
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RunRequest {
     /// Name of the experiment's file.
     pub experiment: String,
     /// The text itself where there is no file: what a URL and flags stand for.

@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use serde_json::Value;
 use stats::Histogram;
 
-use super::{Folder, Origin, Samples, names};
+use super::{Folder, RunOrigin, Samples, names};
 use crate::event::{Event, EventKind};
 use crate::hgrm::{self, SpectrumLine};
 use crate::hlog::IntervalLog;
 use crate::lines::Lines;
 use crate::summary::Summary;
-use crate::{RecordError, Trial, Window, WindowSpan};
+use crate::{RecordError, TrialFacts, Window, WindowSpan};
 
 /// Reads a run folder. Whatever a killed run left behind is readable up to its last whole line.
 pub struct RunReader<'f> {
@@ -20,7 +20,7 @@ pub struct RunReader<'f> {
 
 /// One stored histogram of a window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Quantity {
+pub struct WindowQuantity {
     /// Name of the operation.
     pub operation: String,
     /// Which time.
@@ -33,7 +33,7 @@ pub struct Quantity {
     pub histogram: Histogram,
 }
 
-impl Quantity {
+impl WindowQuantity {
     /// A window that holds this histogram alone, as that of the operation at `place`.
     fn into_window(self, place: usize, operations: usize) -> Window {
         let mut window =
@@ -65,12 +65,12 @@ impl<'f> RunReader<'f> {
     }
 
     /// What was asked for.
-    pub fn origin(&self) -> Result<Origin, RecordError> {
+    pub fn origin(&self) -> Result<RunOrigin, RecordError> {
         serde_json::from_str(&self.text(names::ORIGIN)?).map_err(malformed(names::ORIGIN))
     }
 
     /// Facts of a trial that has ended.
-    pub fn facts(&self, trial: u32) -> Result<Trial, RecordError> {
+    pub fn facts(&self, trial: u32) -> Result<TrialFacts, RecordError> {
         let path = names::facts(trial);
         serde_json::from_str(&self.text(&path)?).map_err(malformed(&path))
     }
@@ -97,13 +97,14 @@ impl<'f> RunReader<'f> {
     pub fn windows(
         &self,
         trial: u32,
-    ) -> Result<impl Iterator<Item = Result<Quantity, RecordError>> + use<>, RecordError> {
+    ) -> Result<impl Iterator<Item = Result<WindowQuantity, RecordError>> + use<>, RecordError>
+    {
         let path = names::windows(trial);
         let log = IntervalLog::new(&path, self.open(&path)?);
         Ok(log.filter_map(|interval| match interval {
             Ok(interval) => {
                 let (operation, span) = names::parse_tag(interval.tag.as_deref()?)?;
-                Some(Ok(Quantity {
+                Some(Ok(WindowQuantity {
                     operation: operation.to_owned(),
                     span,
                     start_ns: interval.start_ns,

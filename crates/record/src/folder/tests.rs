@@ -66,7 +66,7 @@ fn a_run_that_goes_on_can_be_read() {
     writer.window(&window(0, &[1_000])).unwrap();
     writer.window(&window(3, &[5, 6])).unwrap();
     writer.event(&event(0, EventKind::PhaseEntered { phase: Phase::Measure })).unwrap();
-    let windows: Vec<Quantity> = reader.windows(1).unwrap().map(Result::unwrap).collect();
+    let windows: Vec<WindowQuantity> = reader.windows(1).unwrap().map(Result::unwrap).collect();
     assert_eq!(windows.len(), 2);
     assert_eq!(
         (windows[1].operation.as_str(), windows[1].span),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Folder, names, samples};
 use crate::event::Event;
 use crate::hlog::IntervalLogWriter;
-use crate::{ItemTotals, Layout, RawSample, Totals, Trial, Window, WindowSpan, hgrm};
+use crate::{ItemTotals, Layout, RawSample, Totals, TrialFacts, Window, WindowSpan, hgrm};
 
 /// What the files of a trial begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl<'f> TrialWriter<'f> {
 }
 
 /// Writes the facts of a trial that has ended; last of all its files, since they say that it has.
-pub fn write_facts(folder: &dyn Folder, trial: &Trial) -> io::Result<()> {
+pub fn write_facts(folder: &dyn Folder, trial: &TrialFacts) -> io::Result<()> {
     let mut file = folder.create(&names::facts(trial.index))?;
     serde_json::to_writer(&mut file, trial)?;
     file.write_all(b"\n")?;

@@ -31,7 +31,7 @@ fn log() -> Vec<u8> {
     folder.content("log").unwrap()
 }
 
-fn read(bytes: &[u8]) -> Vec<Result<Interval, RecordError>> {
+fn read(bytes: &[u8]) -> Vec<Result<LogInterval, RecordError>> {
     IntervalLog::new("windows.hlog", Box::new(Cursor::new(bytes.to_vec()))).collect()
 }
 
@@ -50,7 +50,7 @@ fn a_log_has_the_header_and_the_columns_of_its_version() {
 
 #[test]
 fn what_was_written_is_read() {
-    let intervals: Vec<Interval> = read(&log()).into_iter().map(Result::unwrap).collect();
+    let intervals: Vec<LogInterval> = read(&log()).into_iter().map(Result::unwrap).collect();
     assert_eq!(intervals.len(), 2);
     assert_eq!(intervals[1].tag.as_deref(), Some("get.response_time"));
     assert_eq!((intervals[1].start_ns, intervals[1].length_ns), (100_000_000, 100_000_000));

@@ -1,7 +1,7 @@
 //! What a worker hands over to the collector.
 
 use super::streak::Streak;
-use crate::window::{Late, WindowPart};
+use crate::window::{LateTime, WindowPart};
 use crate::{FailureKind, Layout, Outcome, Sample};
 
 /// What a worker hands over when a window of wall time ends.
@@ -12,7 +12,7 @@ pub struct Batch {
     /// Windows with new content, by window number.
     pub windows: Vec<WindowPart>,
     /// Times that belong to an older window than the one that was being filled.
-    pub late: Vec<Late>,
+    pub late: Vec<LateTime>,
     /// No operation intended before the end of this window is unfinished: windows below this number
     /// get nothing more from this worker.
     pub closed_below: u64,

@@ -6,7 +6,7 @@ use crate::{OperationTotals, Spans, Window, WindowAssembler};
 
 const FROM: u64 = 1_000;
 const TO: u64 = 2_000;
-const PHASES: Phases = Phases { measure_from: FROM, measure_to: TO, window: 100 };
+const PHASES: PhaseBounds = PhaseBounds { measure_from: FROM, measure_to: TO, window: 100 };
 
 /// One operation as the test drew it.
 #[derive(Debug, Clone)]
@@ -256,7 +256,7 @@ fn an_operation_begun_after_its_window_was_closed_comes_in_a_second_part() {
 #[test]
 fn an_end_told_late_keeps_what_was_counted() {
     let mut recorder =
-        Recorder::new(0, &layout(), Phases { measure_to: u64::MAX, ..PHASES }, false);
+        Recorder::new(0, &layout(), PhaseBounds { measure_to: u64::MAX, ..PHASES }, false);
     recorder.begin(0, 1_500);
     recorder.set_end(1_400);
     recorder.begin(0, 1_600);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Trial;
+use super::TrialSummary;
 
 /// One combination of levels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,5 +18,5 @@ pub struct Arm {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Value>,
     /// Its trials in order of execution.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<TrialSummary>,
 }

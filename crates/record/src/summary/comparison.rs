@@ -71,7 +71,7 @@ pub struct Comparison {
     /// What stands in the way of an answer, if it is not the spread.
     pub note: Option<String>,
     /// Each block.
-    pub points: Vec<Point>,
+    pub points: Vec<BlockPoint>,
     /// Of times: how each quantile differs.
     pub shift: Vec<Shift>,
 }
@@ -98,7 +98,7 @@ pub struct Sides {
 
 /// One block. Values are nanoseconds, per second, or shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct BlockPoint {
     /// Its number, from 1.
     pub block: u32,
     /// Candidate over baseline.

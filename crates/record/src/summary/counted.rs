@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, Summary, Trial, Validity};
+use super::{Arm, Summary, TrialSummary, Validity};
 
 /// What a trial is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -21,19 +21,19 @@ pub enum CountsFor {
 
 impl Summary {
     /// The trials that count, arm by arm: neither those of A/A pairs nor those that are spared or were executed again.
-    pub fn counted(&self) -> impl Iterator<Item = &Trial> {
+    pub fn counted(&self) -> impl Iterator<Item = &TrialSummary> {
         self.arms.iter().flat_map(Arm::counted)
     }
 }
 
 impl Arm {
     /// The trials that count, in order of execution.
-    pub fn counted(&self) -> impl DoubleEndedIterator<Item = &Trial> {
+    pub fn counted(&self) -> impl DoubleEndedIterator<Item = &TrialSummary> {
         self.trials.iter().filter(|trial| trial.counts_for == CountsFor::Judgement)
     }
 }
 
-impl Trial {
+impl TrialSummary {
     /// Whether nothing stands against using it.
     pub fn is_usable(&self) -> bool {
         matches!(self.validity, Validity::Valid | Validity::Noted)

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scheduling {
     /// Policy at the end of the trial.
-    pub policy: Policy,
+    pub policy: SchedulingPolicy,
     /// Nice value, -20 to 19; 0 under `fifo`, where it means nothing.
     pub nice: i32,
     /// Why not `fifo`; none where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
+    pub reason: Option<SchedulingReason>,
 }
 
 /// From best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
+pub enum SchedulingPolicy {
     /// `SCHED_FIFO` at priority 1: ahead of every thread that is not real-time.
     Fifo,
     /// `SCHED_OTHER` at a nice value that was asked for.
@@ -29,7 +29,7 @@ pub enum Policy {
 /// Why a worker was not scheduled better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum SchedulingReason {
     /// `--no-realtime`.
     SwitchedOff,
     /// A worker that polls would fill its processor, and the kernel throttles real-time threads that do.
@@ -52,20 +52,27 @@ mod tests {
 
     #[test]
     fn the_worst_of_several_workers_is_the_greatest() {
-        let fifo = Scheduling { policy: Policy::Fifo, nice: 0, reason: None };
-        let nice =
-            |nice| Scheduling { policy: Policy::Nice, nice, reason: Some(Reason::NotPermitted) };
-        let ordinary = Scheduling { policy: Policy::Ordinary, ..nice(0) };
+        let fifo = Scheduling { policy: SchedulingPolicy::Fifo, nice: 0, reason: None };
+        let nice = |nice| Scheduling {
+            policy: SchedulingPolicy::Nice,
+            nice,
+            reason: Some(SchedulingReason::NotPermitted),
+        };
+        let ordinary = Scheduling { policy: SchedulingPolicy::Ordinary, ..nice(0) };
         assert_eq!([nice(-20), ordinary, nice(-5), fifo].iter().max(), Some(&ordinary));
         assert_eq!([nice(-20), nice(-5), fifo].iter().max(), Some(&nice(-5)));
     }
 
     #[test]
     fn it_is_written_in_plain_words() {
-        let one = Scheduling { policy: Policy::Nice, nice: -20, reason: Some(Reason::NearLimit) };
+        let one = Scheduling {
+            policy: SchedulingPolicy::Nice,
+            nice: -20,
+            reason: Some(SchedulingReason::NearLimit),
+        };
         let text = serde_json::to_string(&one).unwrap();
         assert_eq!(text, r#"{"policy":"nice","nice":-20,"reason":"near-limit"}"#);
         let fifo = serde_json::from_str::<Scheduling>(r#"{"policy":"fifo","nice":0}"#).unwrap();
-        assert_eq!((fifo.policy, fifo.reason), (Policy::Fifo, None));
+        assert_eq!((fifo.policy, fifo.reason), (SchedulingPolicy::Fifo, None));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{COARSE, Histogram};
 
-use super::{Late, OperationWindow, Window, WindowPart};
+use super::{LateTime, OperationWindow, Window, WindowPart};
 use crate::Batch;
 
 /// Joins batches of all workers to whole windows.
@@ -21,7 +21,7 @@ pub struct WindowAssembler {
 #[derive(Debug, Default)]
 struct Pending {
     operations: Vec<OperationWindow>,
-    late: Vec<Late>,
+    late: Vec<LateTime>,
 }
 
 impl WindowAssembler {
@@ -84,7 +84,7 @@ impl Pending {
     /// Single values are kept until a dense histogram takes less memory than they do.
     const LATE_LIMIT: usize = 2_000;
 
-    fn add_late(&mut self, late: Late) {
+    fn add_late(&mut self, late: LateTime) {
         self.late.push(late);
         if self.late.len() > Self::LATE_LIMIT * self.operations.len() {
             self.fold();

@@ -18,7 +18,7 @@ const NOUGHT: f64 = 1e-9;
 
 /// One step: how much was under way on average, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct LoadPoint {
     /// Operations in flight (N), by Little's law in an open load.
     pub concurrency: f64,
     /// Operations completed a second (X).
@@ -27,7 +27,7 @@ pub struct Point {
 
 /// The three coefficients.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Model {
+pub struct UslModel {
     /// Serial share, in [0, 1].
     pub sigma: f64,
     /// Crosstalk, ≥ 0.
@@ -49,7 +49,7 @@ pub struct Peak {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// The coefficients.
-    pub model: Model,
+    pub model: UslModel,
     /// 95 % interval of σ.
     pub sigma: (f64, f64),
     /// 95 % interval of κ.
@@ -58,7 +58,7 @@ pub struct Fit {
     pub seen: f64,
 }
 
-impl Model {
+impl UslModel {
     /// Operations a second with so many in flight.
     pub fn throughput(&self, concurrency: f64) -> f64 {
         self.lambda * concurrency / self.penalty(concurrency)
@@ -82,18 +82,18 @@ impl Model {
     ///
     /// Shape:  concurrency and throughput above 0
     /// Source: Levenberg 1944, Marquardt 1963; σ and κ are kept within their bounds by projection
-    pub fn fit(points: &[Point]) -> Option<Self> {
-        let usable = |point: &Point| point.concurrency > 0.0 && point.throughput > 0.0;
+    pub fn fit(points: &[LoadPoint]) -> Option<Self> {
+        let usable = |point: &LoadPoint| point.concurrency > 0.0 && point.throughput > 0.0;
         if points.len() < FEWEST || !points.iter().all(usable) {
             return None;
         }
-        let ratio = |point: &Point| point.throughput / point.concurrency;
+        let ratio = |point: &LoadPoint| point.throughput / point.concurrency;
         let lambda = points.iter().map(ratio).fold(0.0, f64::max);
         Some(Self { sigma: 0.1, kappa: 0.01, lambda }.refined(points))
     }
 
     /// Goes on from here to the least sum of squares.
-    fn refined(self, points: &[Point]) -> Self {
+    fn refined(self, points: &[LoadPoint]) -> Self {
         const ROUNDS: usize = 500;
         const STUCK: f64 = 1e12;
         let (mut model, mut damping) = (self, 1e-3);
@@ -118,7 +118,7 @@ impl Model {
     }
 
     /// One damped step: (JᵀJ + d·diag JᵀJ) δ = Jᵀr.
-    fn step(self, points: &[Point], damping: f64) -> Option<Self> {
+    fn step(self, points: &[LoadPoint], damping: f64) -> Option<Self> {
         let (mut square, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
         for point in points {
             let slope = self.slope(point.concurrency);
@@ -153,8 +153,8 @@ impl Model {
         1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0)
     }
 
-    fn squares(&self, points: &[Point]) -> f64 {
-        let rest = |point: &Point| point.throughput - self.throughput(point.concurrency);
+    fn squares(&self, points: &[LoadPoint]) -> f64 {
+        let rest = |point: &LoadPoint| point.throughput - self.throughput(point.concurrency);
         points.iter().map(|point| rest(point).powi(2)).sum()
     }
 }
@@ -163,8 +163,8 @@ impl Fit {
     /// The model with intervals by refitting to resampled residuals; `None` with fewer than [`FEWEST`] points.
     ///
     /// Source: Efron & Tibshirani 1993, section 9.4; percentile interval
-    pub fn of(points: &[Point], seed: u64) -> Option<Self> {
-        let model = Model::fit(points)?;
+    pub fn of(points: &[LoadPoint], seed: u64) -> Option<Self> {
+        let model = UslModel::fit(points)?;
         let rest = residuals(&model, points);
         let mut chance = Chance::new(seed);
         let (mut sigmas, mut kappas) = (Vec::new(), Vec::new());
@@ -185,7 +185,7 @@ impl Fit {
 }
 
 /// Residuals about their mean, widened for the three coefficients that were fitted.
-fn residuals(model: &Model, points: &[Point]) -> Vec<f64> {
+fn residuals(model: &UslModel, points: &[LoadPoint]) -> Vec<f64> {
     let rest: Vec<f64> =
         points.iter().map(|point| point.throughput - model.throughput(point.concurrency)).collect();
     let count = rest.len() as f64;
@@ -194,10 +194,15 @@ fn residuals(model: &Model, points: &[Point]) -> Vec<f64> {
     rest.iter().map(|one| (one - mean) * widening).collect()
 }
 
-fn resampled(model: &Model, points: &[Point], rest: &[f64], chance: &mut Chance) -> Vec<Point> {
-    let drawn = |point: &Point| {
+fn resampled(
+    model: &UslModel,
+    points: &[LoadPoint],
+    rest: &[f64],
+    chance: &mut Chance,
+) -> Vec<LoadPoint> {
+    let drawn = |point: &LoadPoint| {
         let throughput = model.throughput(point.concurrency) + rest[chance.below(rest.len())];
-        Point { throughput, ..*point }
+        LoadPoint { throughput, ..*point }
     };
     points.iter().map(drawn).collect()
 }
@@ -246,14 +251,14 @@ mod tests {
         12118.04, 12140.4, 12074.39,
     ];
 
-    fn points(throughput: impl Fn(f64) -> f64, concurrency: &[f64]) -> Vec<Point> {
-        let point = |n: &f64| Point { concurrency: *n, throughput: throughput(*n) };
+    fn points(throughput: impl Fn(f64) -> f64, concurrency: &[f64]) -> Vec<LoadPoint> {
+        let point = |n: &f64| LoadPoint { concurrency: *n, throughput: throughput(*n) };
         concurrency.iter().map(point).collect()
     }
 
-    fn cisco() -> Vec<Point> {
+    fn cisco() -> Vec<LoadPoint> {
         let numbered = (1..).zip(CISCO);
-        numbered.map(|(n, x)| Point { concurrency: f64::from(n), throughput: x }).collect()
+        numbered.map(|(n, x)| LoadPoint { concurrency: f64::from(n), throughput: x }).collect()
     }
 
     fn near(seen: f64, known: f64) {
@@ -262,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_router_has_the_coefficients_of_the_book() {
-        let model = Model::fit(&cisco()).unwrap();
+        let model = UslModel::fit(&cisco()).unwrap();
         near(model.sigma, 0.026_715_91);
         near(model.kappa, 7.690_945e-4);
         near(model.lambda, 995.648_6);
@@ -282,7 +287,7 @@ mod tests {
     #[test]
     fn a_peak_out_of_reach_is_not_told() {
         // Exact points, so that κ is known: only the distance speaks against the peak, at 22.
-        let model = Model { sigma: 0.02, kappa: 0.002, lambda: 100.0 };
+        let model = UslModel { sigma: 0.02, kappa: 0.002, lambda: 100.0 };
         assert_eq!(model.peak().unwrap().concurrency, 22.0);
         let near = points(|n| model.throughput(n), &[1.0, 2.0, 4.0, 6.0, 8.0, 15.0]);
         let far = points(|n| model.throughput(n), &[1.0, 2.0, 4.0, 6.0, 8.0, 14.0]);
@@ -314,15 +319,15 @@ mod tests {
 
     #[test]
     fn too_few_points_or_none_at_all_make_no_fit() {
-        assert_eq!(Model::fit(&cisco()[..5]), None);
+        assert_eq!(UslModel::fit(&cisco()[..5]), None);
         let mut empty = cisco();
         empty[3].throughput = 0.0;
-        assert_eq!(Model::fit(&empty), None);
+        assert_eq!(UslModel::fit(&empty), None);
     }
 
     #[test]
     fn response_time_is_that_of_the_reference() {
-        let model = Model { sigma: 0.06, kappa: 0.06, lambda: 40.0 };
+        let model = UslModel { sigma: 0.06, kappa: 0.06, lambda: 40.0 };
         for (throughput, seconds) in [(400.0, 0.05875), (500.0, 0.094), (600.0, 0.235)] {
             near(model.response_time_without_crosstalk(throughput), seconds);
         }

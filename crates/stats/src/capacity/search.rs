@@ -29,19 +29,21 @@ mod terms;
 
 use confirmation::{Answer, Confirmation};
 use standing::Standings;
-pub use terms::{Bracket, Ending, NoFurther, Outcome, Purpose, Settings, Step};
+pub use terms::{
+    Bracket, NoFurther, Purpose, SearchEnding, SearchSettings, SearchStep, StepOutcome,
+};
 
-use super::short_trials::{self, Bound, Goal};
+use super::short_trials::{self, Goal, LoadVerdict};
 
 /// The search.
 #[derive(Debug, Clone)]
 pub struct Search {
-    settings: Settings,
+    settings: SearchSettings,
     standings: Standings,
     /// What must come next: the same again, longer or repeated.
-    pending: Option<Step>,
+    pending: Option<SearchStep>,
     /// Trials at the rate at hand, on a noisy host.
-    short: Vec<short_trials::Trial>,
+    short: Vec<short_trials::ShortTrial>,
     confirmation: Option<Confirmation>,
     confirmed: Option<f64>,
     /// Trials that brought the ends together.
@@ -56,7 +58,7 @@ pub struct Search {
     lowered: u32,
     /// Greatest rate that the generator has made.
     fastest: f64,
-    ending: Option<Ending>,
+    ending: Option<SearchEnding>,
 }
 
 /// Spoiled trials in a row after which a rate is given up.
@@ -77,7 +79,7 @@ const SAME: f64 = 1e-9;
 
 impl Search {
     /// A search that has seen nothing.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: SearchSettings) -> Self {
         Self {
             settings,
             standings: Standings::default(),
@@ -96,9 +98,9 @@ impl Search {
     }
 
     /// What to try next; `None` when the search has ended.
-    pub fn next_step(&mut self) -> Option<Step> {
+    pub fn next_step(&mut self) -> Option<SearchStep> {
         if self.ending.is_none() && self.trials >= self.settings.most_trials {
-            self.ending = Some(Ending::Exhausted);
+            self.ending = Some(SearchEnding::Exhausted);
         }
         if self.ending.is_some() {
             return None;
@@ -119,22 +121,22 @@ impl Search {
     }
 
     /// Tells how the trial ended that [`next_step`](Self::next_step) asked for.
-    pub fn tell(&mut self, step: Step, outcome: Outcome) {
+    pub fn report(&mut self, step: SearchStep, outcome: StepOutcome) {
         self.trials += 1;
         self.pending = None;
-        if outcome == Outcome::Invalid {
-            return self.tell_spoiled(step);
+        if outcome == StepOutcome::Invalid {
+            return self.report_spoiled(step);
         }
         self.spoiled = 0;
         self.fastest = self.fastest.max(step.rate);
         if self.settings.noisy_host {
-            return self.tell_short(step, outcome);
+            return self.report_short(step, outcome);
         }
         self.count(step);
         let is_longest = step.seconds >= self.settings.longest;
-        if outcome == Outcome::Undecided && !is_longest {
+        if outcome == StepOutcome::Undecided && !is_longest {
             let seconds = (2.0 * step.seconds).min(self.settings.longest);
-            self.pending = Some(Step { seconds, ..step });
+            self.pending = Some(SearchStep { seconds, ..step });
             return;
         }
         match self.confirmation.take() {
@@ -144,7 +146,7 @@ impl Search {
     }
 
     /// What trials between and above the ends have cost so far.
-    fn count(&mut self, step: Step) {
+    fn count(&mut self, step: SearchStep) {
         let Bracket { low, not_shown, .. } = self.bracket();
         match step.purpose {
             Purpose::Narrow | Purpose::Retest => self.narrowed += 1,
@@ -155,38 +157,39 @@ impl Search {
 
     /// The same again, up to a point: then a rate that was never made is beyond the generator, and whatever spoils one
     /// that was made does not go away.
-    fn tell_spoiled(&mut self, step: Step) {
+    fn report_spoiled(&mut self, step: SearchStep) {
         self.spoiled += 1;
         if self.spoiled < SPOILED {
             self.pending = Some(step);
         } else if self.fastest > 0.0 {
             let is_made = step.rate <= self.fastest;
-            self.ending = Some(if is_made { Ending::Spoiled } else { Ending::GeneratorLimited });
+            self.ending =
+                Some(if is_made { SearchEnding::Spoiled } else { SearchEnding::GeneratorLimited });
         } else if self.lowered < LOWERED && step.rate > self.least() {
             // Nothing was made yet, so that nothing is known of what it can.
             self.lowered += 1;
             self.spoiled = 0;
             self.settings.start = step.rate / 2.0;
         } else {
-            self.ending = Some(Ending::Spoiled);
+            self.ending = Some(SearchEnding::Spoiled);
         }
     }
 
     /// One of many trials at a rate; what does not pass is bad.
-    fn tell_short(&mut self, step: Step, outcome: Outcome) {
-        let Settings { shortest, longest, .. } = self.settings;
+    fn report_short(&mut self, step: SearchStep, outcome: StepOutcome) {
+        let SearchSettings { shortest, longest, .. } = self.settings;
         let goal = Goal {
             final_seconds: shortest,
             seconds_in_all: longest,
             loss_ratio: 0.0,
             exceed_ratio: EXCEED,
         };
-        let loss_ratio = if outcome == Outcome::Passed { 0.0 } else { 1.0 };
-        self.short.push(short_trials::Trial { seconds: step.seconds, loss_ratio });
+        let loss_ratio = if outcome == StepOutcome::Passed { 0.0 } else { 1.0 };
+        self.short.push(short_trials::ShortTrial { seconds: step.seconds, loss_ratio });
         let verdict = match short_trials::classify(&goal, &self.short) {
-            Bound::Lower => Outcome::Passed,
-            Bound::Upper => Outcome::Failed,
-            Bound::Undecided => {
+            LoadVerdict::Lower => StepOutcome::Passed,
+            LoadVerdict::Upper => StepOutcome::Failed,
+            LoadVerdict::Undecided => {
                 self.pending = Some(step);
                 return;
             }
@@ -197,7 +200,7 @@ impl Search {
     }
 
     /// How it ended, if it has.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<SearchEnding> {
         self.ending
     }
 
@@ -217,7 +220,7 @@ impl Search {
         let (low, above, high) = (low?, not_shown?, high?);
         let below = self.standings.below(Some(high))?;
         let is_far = |low: f64, high: f64| high / low > self.settings.precision * (1.0 + SAME);
-        if self.ending != Some(Ending::Bracketed) {
+        if self.ending != Some(SearchEnding::Bracketed) {
             None
         } else if is_far(low, high) && self.standings.is_contested_between(low, high) {
             Some(NoFurther::Contested)
@@ -226,10 +229,10 @@ impl Search {
         }
     }
 
-    fn confirm(&mut self, mut confirmation: Confirmation, step: Step, outcome: Outcome) {
+    fn confirm(&mut self, mut confirmation: Confirmation, step: SearchStep, outcome: StepOutcome) {
         let is_above = step.purpose == Purpose::Check && step.rate > confirmation.rate;
         // A rate that cannot be decided says nothing about the order of rates.
-        if is_above && outcome != Outcome::Undecided {
+        if is_above && outcome != StepOutcome::Undecided {
             self.standings.hear(step.rate, step.seconds, outcome);
         }
         let answer = confirmation.hear(step, outcome);
@@ -262,39 +265,40 @@ impl Search {
         let down = (first * 2_f64.powi(self.refused() as i32 - 1)).min(most);
         let lower = readable(rate * (1.0 - down));
         if lower < self.least() / 2.0 {
-            self.ending = Some(Ending::NothingPasses);
+            self.ending = Some(SearchEnding::NothingPasses);
         } else {
             self.begin_confirmation(lower);
         }
     }
 
     /// What follows from the standings: a step, or the end.
-    fn decide(&mut self) -> Result<Step, Ending> {
+    fn decide(&mut self) -> Result<SearchStep, SearchEnding> {
         let Bracket { low, not_shown, high, .. } = self.bracket();
         let most = self.most();
         match (low, not_shown) {
             (None, None) => Ok(self.step(self.settings.start.min(most), 2.0, Purpose::Expand)),
             (Some(low), None) if low >= most * (1.0 - SAME) => {
-                self.finish(low, Ending::LimitReached)
+                self.finish(low, SearchEnding::LimitReached)
             }
             (Some(low), None) => Ok(self.step((2.0 * low).min(most), 2.0, Purpose::Expand)),
-            (None, Some(above)) if above <= self.least() => Err(Ending::NothingPasses),
+            (None, Some(above)) if above <= self.least() => Err(SearchEnding::NothingPasses),
             (None, Some(above)) => Ok(self.step(above / 2.0, 2.0, Purpose::Expand)),
             (Some(_), Some(above)) if self.is_in_doubt(above) => self.settle(above),
             (Some(low), Some(above)) => match self.narrow(low, above, high) {
                 Some(step) => Ok(step),
-                None => self.finish(low, Ending::Bracketed),
+                None => self.finish(low, SearchEnding::Bracketed),
             },
         }
     }
 
     /// The next step between the ends, or `None` when they are near enough and both well founded, or are to be brought
     /// no nearer.
-    fn narrow(&self, low: f64, above: f64, high: Option<f64>) -> Option<Step> {
+    fn narrow(&self, low: f64, above: f64, high: Option<f64>) -> Option<SearchStep> {
         let settings = &self.settings;
         let precision = settings.precision * (1.0 + SAME);
         let seconds = settings.longest;
-        let longest = |rate, purpose| Some(Step { rate: self.offered(rate), seconds, purpose });
+        let longest =
+            |rate, purpose| Some(SearchStep { rate: self.offered(rate), seconds, purpose });
         let is_spent = self.is_spent();
         if !is_spent && self.refused() == 0 && !self.standings.is_contested(above) {
             if above / low > precision {
@@ -324,12 +328,12 @@ impl Search {
     }
 
     /// Confirms the low end, or ends.
-    fn finish(&mut self, low: f64, ending: Ending) -> Result<Step, Ending> {
+    fn finish(&mut self, low: f64, ending: SearchEnding) -> Result<SearchStep, SearchEnding> {
         let is_confirmed = self.confirmed.is_some_and(|rate| (rate / low - 1.0).abs() < SAME);
         // On a noisy host a rate has been tried many times already.
         if is_confirmed || self.settings.confirmations == 0 || self.settings.noisy_host {
-            let known = ending != Ending::Bracketed || self.bracket().high.is_some();
-            return Err(if known { ending } else { Ending::LimitReached });
+            let known = ending != SearchEnding::Bracketed || self.bracket().high.is_some();
+            return Err(if known { ending } else { SearchEnding::LimitReached });
         }
         self.settle(low)
     }
@@ -350,10 +354,10 @@ impl Search {
     }
 
     /// Fresh trials say whether the rate holds.
-    fn settle(&mut self, rate: f64) -> Result<Step, Ending> {
+    fn settle(&mut self, rate: f64) -> Result<SearchStep, SearchEnding> {
         self.begin_confirmation(rate);
         let first = self.confirmation.as_ref().and_then(Confirmation::next_step);
-        first.ok_or(Ending::Exhausted)
+        first.ok_or(SearchEnding::Exhausted)
     }
 
     fn begin_confirmation(&mut self, rate: f64) {
@@ -369,7 +373,7 @@ impl Search {
 
     /// A trial as long as telling this rate from the ends of a bracket takes, and as the operations wanted
     /// take. `ratio`: of the ends, the rate being in their middle.
-    fn step(&self, rate: f64, ratio: f64, purpose: Purpose) -> Step {
+    fn step(&self, rate: f64, ratio: f64, purpose: Purpose) -> SearchStep {
         let settings = &self.settings;
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
@@ -377,7 +381,7 @@ impl Search {
         let wanted = (10.0 * wanted).ceil() / 10.0;
         let within = wanted.min(settings.longest).max(settings.shortest);
         let seconds = if settings.noisy_host { settings.shortest } else { within };
-        Step { rate: self.offered(rate), seconds, purpose }
+        SearchStep { rate: self.offered(rate), seconds, purpose }
     }
 
     fn most(&self) -> f64 {

@@ -17,7 +17,7 @@ pub struct Goal {
 
 /// One trial at the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trial {
+pub struct ShortTrial {
     /// Its length.
     pub seconds: f64,
     /// Share of operations that were lost, in [0, 1].
@@ -26,7 +26,7 @@ pub struct Trial {
 
 /// What the trials say of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum LoadVerdict {
     /// It meets the goal.
     Lower,
     /// It does not, and no further trial can change that.
@@ -48,23 +48,23 @@ struct Sums {
 ///
 /// Short trials can only make a load look worse: of their bad seconds those count that the good ones do not
 /// make up for.
-pub fn classify(goal: &Goal, trials: &[Trial]) -> Bound {
+pub fn classify(goal: &Goal, trials: &[ShortTrial]) -> LoadVerdict {
     let sums = Sums::of(goal, trials);
     let allowed = goal.exceed_ratio;
     let made_up = sums.good_short * allowed / (1.0 - allowed);
     let excess = sums.bad_long + (sums.bad_short - made_up).max(0.0);
     let whole = (sums.good_long + excess).max(goal.seconds_in_all);
     if whole - sums.good_long <= allowed * whole {
-        Bound::Lower
+        LoadVerdict::Lower
     } else if excess > allowed * whole {
-        Bound::Upper
+        LoadVerdict::Upper
     } else {
-        Bound::Undecided
+        LoadVerdict::Undecided
     }
 }
 
 impl Sums {
-    fn of(goal: &Goal, trials: &[Trial]) -> Self {
+    fn of(goal: &Goal, trials: &[ShortTrial]) -> Self {
         let mut sums = Self::default();
         for trial in trials {
             let is_long = trial.seconds >= goal.final_seconds;
@@ -85,8 +85,8 @@ impl Sums {
 mod tests {
     use super::*;
 
-    fn seconds(good: usize, bad: usize) -> Vec<Trial> {
-        let trial = |loss_ratio| Trial { seconds: 1.0, loss_ratio };
+    fn seconds(good: usize, bad: usize) -> Vec<ShortTrial> {
+        let trial = |loss_ratio| ShortTrial { seconds: 1.0, loss_ratio };
         [vec![trial(0.0); good], vec![trial(0.1); bad]].concat()
     }
 
@@ -98,25 +98,29 @@ mod tests {
             loss_ratio: 0.005,
             exceed_ratio: 0.5,
         };
-        assert_eq!(classify(&tolerant, &seconds(59, 0)), Bound::Undecided);
-        assert_eq!(classify(&tolerant, &seconds(59, 60)), Bound::Undecided);
-        assert_eq!(classify(&tolerant, &seconds(60, 60)), Bound::Lower);
-        assert_eq!(classify(&tolerant, &seconds(59, 61)), Bound::Upper);
+        assert_eq!(classify(&tolerant, &seconds(59, 0)), LoadVerdict::Undecided);
+        assert_eq!(classify(&tolerant, &seconds(59, 60)), LoadVerdict::Undecided);
+        assert_eq!(classify(&tolerant, &seconds(60, 60)), LoadVerdict::Lower);
+        assert_eq!(classify(&tolerant, &seconds(59, 61)), LoadVerdict::Upper);
 
         let strict =
             Goal { final_seconds: 60.0, seconds_in_all: 60.0, loss_ratio: 0.0, exceed_ratio: 0.0 };
-        assert_eq!(classify(&strict, &seconds(0, 0)), Bound::Undecided);
-        assert_eq!(classify(&strict, &seconds(0, 1)), Bound::Upper, "one bad second is enough");
-        let whole = Trial { seconds: 60.0, loss_ratio: 0.0 };
-        assert_eq!(classify(&strict, &[whole]), Bound::Lower);
+        assert_eq!(classify(&strict, &seconds(0, 0)), LoadVerdict::Undecided);
+        assert_eq!(
+            classify(&strict, &seconds(0, 1)),
+            LoadVerdict::Upper,
+            "one bad second is enough"
+        );
+        let whole = ShortTrial { seconds: 60.0, loss_ratio: 0.0 };
+        assert_eq!(classify(&strict, &[whole]), LoadVerdict::Lower);
     }
 
     #[test]
     fn short_good_trials_never_make_a_lower_bound() {
         let goal =
             Goal { final_seconds: 10.0, seconds_in_all: 30.0, loss_ratio: 0.0, exceed_ratio: 0.5 };
-        assert_eq!(classify(&goal, &seconds(1_000, 0)), Bound::Undecided);
-        assert_eq!(classify(&goal, &seconds(0, 31)), Bound::Upper);
-        assert_eq!(classify(&goal, &seconds(31, 31)), Bound::Undecided, "made up for");
+        assert_eq!(classify(&goal, &seconds(1_000, 0)), LoadVerdict::Undecided);
+        assert_eq!(classify(&goal, &seconds(0, 31)), LoadVerdict::Upper);
+        assert_eq!(classify(&goal, &seconds(31, 31)), LoadVerdict::Undecided, "made up for");
     }
 }

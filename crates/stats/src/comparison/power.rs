@@ -21,7 +21,7 @@ pub fn detectable(spread: f64, blocks: usize) -> f64 {
 
 /// Blocks that were there, as far as they predict others.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct ObservedBlocks {
     /// Mean difference.
     pub mean: f64,
     /// Standard deviation between blocks.
@@ -32,7 +32,7 @@ pub struct Seen {
     pub tests: usize,
 }
 
-impl Seen {
+impl ObservedBlocks {
     /// The end of the 95 % interval that is next to 0; at most 0 if it holds 0, and of one block.
     fn least(&self) -> f64 {
         match self.blocks {
@@ -52,7 +52,7 @@ impl Seen {
 /// 10,000.
 ///
 /// Source: (z₀.₉₇₅ + z₀.₈₀)²·(s/Δ)² + 2, which is 7.85·(s/Δ)² + 2 for one test
-pub fn blocks_needed(seen: &Seen, margin: f64) -> Option<u64> {
+pub fn blocks_needed(seen: &ObservedBlocks, margin: f64) -> Option<u64> {
     let level = 1.0 - ALPHA / 2.0 / seen.tests.max(1) as f64;
     let sum = normal_quantile(level) + normal_quantile(POWER);
     let by_power = (sum * seen.spread / margin.max(seen.least())).powi(2) + 2.0;
@@ -85,7 +85,7 @@ pub fn fewest_trials(tests: usize) -> u64 {
 }
 
 /// Whether so many blocks with this mean and spread come to an answer.
-fn decides(seen: &Seen, margin: f64, blocks: u64) -> bool {
+fn decides(seen: &ObservedBlocks, margin: f64, blocks: u64) -> bool {
     let half = |level: f64| seen.half(level, blocks);
     let level = 1.0 - ALPHA / 2.0 / seen.tests.max(1) as f64;
     let mean = seen.mean.abs();
@@ -114,15 +114,15 @@ mod tests {
 
     #[test]
     fn a_spread_like_the_margin_takes_ten_blocks() {
-        let seen = Seen { mean: 0.0, spread: 1.0, blocks: 4, tests: 1 };
+        let seen = ObservedBlocks { mean: 0.0, spread: 1.0, blocks: 4, tests: 1 };
         // 7.85 + 2, rounded up.
         assert_eq!(blocks_needed(&seen, 1.0), Some(10));
-        assert_eq!(blocks_needed(&Seen { tests: 10, ..seen }, 1.0), Some(16));
+        assert_eq!(blocks_needed(&ObservedBlocks { tests: 10, ..seen }, 1.0), Some(16));
     }
 
     #[test]
     fn an_answer_always_takes_more_blocks_than_did_not_give_one() {
-        let between = Seen { mean: 0.5, spread: 1.0, blocks: 12, tests: 1 };
+        let between = ObservedBlocks { mean: 0.5, spread: 1.0, blocks: 12, tests: 1 };
         let needed = blocks_needed(&between, 1.0).unwrap();
         assert!(needed > 12 && decides(&between, 1.0, needed), "{needed}");
         assert!(!decides(&between, 1.0, needed - 1));
@@ -131,18 +131,18 @@ mod tests {
     /// Six blocks of twelve tests cannot show even what is far beyond the margin; nine can.
     #[test]
     fn what_is_far_beyond_the_margin_takes_no_more_blocks_than_can_show_anything() {
-        let far = Seen { mean: -4.5, spread: 0.1, blocks: 6, tests: 12 };
+        let far = ObservedBlocks { mean: -4.5, spread: 0.1, blocks: 6, tests: 12 };
         assert_eq!(blocks_needed(&far, 0.05), Some(fewest_blocks(12)));
         // Beyond it as well, but not for sure: 0.1 - 2.571·0.2/√6 < 0.
-        let unsure = Seen { mean: -0.1, spread: 0.2, ..far };
-        let around = Seen { mean: 0.0, ..unsure };
+        let unsure = ObservedBlocks { mean: -0.1, spread: 0.2, ..far };
+        let around = ObservedBlocks { mean: 0.0, ..unsure };
         assert!(blocks_needed(&unsure, 0.05).unwrap() > 100);
         assert_eq!(blocks_needed(&unsure, 0.05), blocks_needed(&around, 0.05));
     }
 
     #[test]
     fn a_hopeless_question_has_no_number() {
-        let seen = Seen { mean: 0.0, spread: 10.0, blocks: 10, tests: 1 };
+        let seen = ObservedBlocks { mean: 0.0, spread: 10.0, blocks: 10, tests: 1 };
         assert_eq!(blocks_needed(&seen, 0.01), None);
     }
 

@@ -1,10 +1,10 @@
 //! Every test together, so arranged that a steady trial raises an alarm in fewer than one of twenty.
 
 use super::homogeneity::{Spread, spread};
-use super::level::{Step, lasting, step_at, steps};
+use super::level::{LevelShift, lasting, step_at, steps};
 use super::mser::{BATCH, mser5};
 use super::point::WindowPoint;
-use super::slope::{Change, change, residuals, theil_sen};
+use super::slope::{SlopeChange, change, residuals, theil_sen};
 use crate::dispersion::WindowCount;
 
 /// Change of the median and of the 95th percentile from which a drift matters, over the whole phase.
@@ -52,7 +52,7 @@ pub enum Alarm {
         /// Mean of the phase.
         mean: f64,
         /// Operations by which it grew, with its interval.
-        growth: Change,
+        growth: SlopeChange,
     },
     /// The start was slower than the rest.
     WarmUpTooShort {
@@ -170,7 +170,7 @@ impl Series {
     }
 
     /// Steps that matter, to levels that last.
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<LevelShift> {
         let mut steps =
             lasting(steps(&self.values, self.step, GRAIN), self.values.len(), self.step);
         if steps.first().is_some_and(|first| !self.begins_apart(first.at)) {
@@ -187,7 +187,7 @@ impl Series {
     }
 
     /// The step down to the rest, if the first third or less was certainly slower.
-    fn start(&self) -> Option<Step> {
+    fn start(&self) -> Option<LevelShift> {
         let third = self.values.len() / 3;
         let early = self.steps().into_iter().map(|step| step.at);
         let early = early.take_while(|&at| at <= third).last();
@@ -209,7 +209,7 @@ impl Series {
         let slope = theil_sen(&self.values);
         let large = (slope * self.values.len() as f64).abs() > self.drift;
         let drift = large.then(|| change(&self.values, SLOPE_LEVEL, seed));
-        let drift = drift.filter(Change::is_certain);
+        let drift = drift.filter(SlopeChange::is_certain);
         let steps = self.steps();
         let largest = steps.iter().max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()));
         match (drift, largest) {
@@ -224,7 +224,7 @@ impl Series {
         }
     }
 
-    fn drifts(&self, change: &Change) -> Alarm {
+    fn drifts(&self, change: &SlopeChange) -> Alarm {
         Alarm::Drift {
             measure: self.measure,
             ratio: change.estimate.exp(),
@@ -233,7 +233,7 @@ impl Series {
     }
 
     /// Whether a line leaves less unexplained than levels with these steps, one of them at a time.
-    fn is_line(&self, slope: f64, steps: &[Step]) -> bool {
+    fn is_line(&self, slope: f64, steps: &[LevelShift]) -> bool {
         let unexplained = |left: &[f64]| left.iter().map(|value| value.abs()).sum::<f64>();
         let line = unexplained(&residuals(&self.values, slope));
         let one_step = steps.iter().map(|step| {

@@ -17,7 +17,7 @@ const CLIP: f64 = 3.0;
 
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LevelShift {
     /// Place of the first value of the new level.
     pub at: usize,
     /// New level less old.
@@ -26,7 +26,7 @@ pub struct Step {
     pub certainty: f64,
 }
 
-impl Step {
+impl LevelShift {
     /// Whether chance alone would hardly make it.
     pub fn is_certain(&self) -> bool {
         self.certainty >= CERTAIN
@@ -36,11 +36,11 @@ impl Step {
 /// Certain steps of at least `margin`, in order of time. Segments are at least a tenth of the series, and five, long.
 ///
 /// Shape:  in order of time; `grain` is what neighbouring values differ by anyway (the width of a bucket)
-pub fn steps(values: &[f64], margin: f64, grain: f64) -> Vec<Step> {
+pub fn steps(values: &[f64], margin: f64, grain: f64) -> Vec<LevelShift> {
     let mut cuts = change_points(values, (values.len() / 10).max(5));
     loop {
         let steps = contrasts(values, &cuts, grain);
-        let doubtful = |step: &&Step| step.change.abs() < margin || !step.is_certain();
+        let doubtful = |step: &&LevelShift| step.change.abs() < margin || !step.is_certain();
         let least =
             steps.iter().filter(doubtful).min_by(|a, b| a.certainty.total_cmp(&b.certainty));
         let Some(least) = least else { return steps };
@@ -50,10 +50,10 @@ pub fn steps(values: &[f64], margin: f64, grain: f64) -> Vec<Step> {
 
 /// The steps to levels that last: an excursion of at most a fifth of the series that comes back to where it left is an
 /// event, and no state.
-pub fn lasting(steps: Vec<Step>, length: usize, margin: f64) -> Vec<Step> {
-    let mut kept: Vec<Step> = Vec::new();
+pub fn lasting(steps: Vec<LevelShift>, length: usize, margin: f64) -> Vec<LevelShift> {
+    let mut kept: Vec<LevelShift> = Vec::new();
     for step in steps {
-        let comes_back = |left: &Step| {
+        let comes_back = |left: &LevelShift| {
             5 * (step.at - left.at) <= length && (left.change + step.change).abs() <= margin
         };
         if kept.last().is_some_and(comes_back) {
@@ -66,12 +66,12 @@ pub fn lasting(steps: Vec<Step>, length: usize, margin: f64) -> Vec<Step> {
 }
 
 /// The step from what lies before `cut` to what lies after it.
-pub fn step_at(values: &[f64], cut: usize, grain: f64) -> Option<Step> {
+pub fn step_at(values: &[f64], cut: usize, grain: f64) -> Option<LevelShift> {
     contrasts(values, &[cut], grain).pop()
 }
 
 /// Each cut with the difference of the levels at its sides.
-fn contrasts(values: &[f64], cuts: &[usize], grain: f64) -> Vec<Step> {
+fn contrasts(values: &[f64], cuts: &[usize], grain: f64) -> Vec<LevelShift> {
     let bounds = [&[0], cuts, &[values.len()]].concat();
     let segments: Vec<&[f64]> = bounds.windows(2).map(|pair| &values[pair[0]..pair[1]]).collect();
     let middles: Vec<f64> =
@@ -82,7 +82,7 @@ fn contrasts(values: &[f64], cuts: &[usize], grain: f64) -> Vec<Step> {
         let change = means[place + 1] - means[place];
         let lengths = [segments[place].len(), segments[place + 1].len()];
         let error: f64 = lengths.iter().map(|&length| variance / length as f64).sum::<f64>().sqrt();
-        Step { at, change, certainty: change.abs() / error }
+        LevelShift { at, change, certainty: change.abs() / error }
     };
     cuts.iter().enumerate().map(step).collect()
 }

@@ -1,7 +1,7 @@
 //! A straight line through a series that a few wild windows cannot bend, and how far it can be trusted.
 
 use super::point::allowance;
-use crate::bootstrap::{Blocks, block_length};
+use crate::bootstrap::{BlockResampler, block_length};
 use crate::moments::deviation;
 use crate::special::student_quantile;
 
@@ -10,7 +10,7 @@ const RESAMPLES: usize = 200;
 
 /// A slope with its interval. Change of the series from the first place to the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
+pub struct SlopeChange {
     /// Theil–Sen slope times the number of places.
     pub estimate: f64,
     /// Lower end of the interval.
@@ -19,7 +19,7 @@ pub struct Change {
     pub high: f64,
 }
 
-impl Change {
+impl SlopeChange {
     /// Whether the interval leaves 0 out.
     pub fn is_certain(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -44,12 +44,12 @@ pub fn theil_sen(values: &[f64]) -> f64 {
 ///
 /// Shape:  at least four values, in order of time
 /// Cost:   200 times n²/2
-pub fn change(values: &[f64], level: f64, seed: u64) -> Change {
+pub fn change(values: &[f64], level: f64, seed: u64) -> SlopeChange {
     let slope = theil_sen(values);
     let length = values.len() as f64;
     let residuals = residuals(values, slope);
     let block = block_length(&residuals);
-    let mut blocks = Blocks::new(values.len(), block, seed);
+    let mut blocks = BlockResampler::new(values.len(), block, seed);
     let slopes: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             let places = blocks.draw();
@@ -61,7 +61,7 @@ pub fn change(values: &[f64], level: f64, seed: u64) -> Change {
     let level = level / allowance(values.len());
     let half = student_quantile(freedom, 1.0 - level / 2.0) * error * length;
     let estimate = slope * length;
-    Change { estimate, low: estimate - half, high: estimate + half }
+    SlopeChange { estimate, low: estimate - half, high: estimate + half }
 }
 
 /// What is left of a series without a line of this slope through its median.

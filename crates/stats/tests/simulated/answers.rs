@@ -1,8 +1,8 @@
 //! How criteria at multiples of a known quantile were answered, counted over simulated runs.
 
 use stats::dispersion::{Around, WindowCount};
-use stats::exceedance::{Bound, Exceedances, Level};
-use stats::proportion::Side;
+use stats::exceedance::{Bound, Exceedances, ThresholdLevel};
+use stats::proportion::LimitSide;
 use stats::quantile::CONFIDENCE;
 use stats::running_median::{LEVELS, RunningMedian, SEGMENTS};
 
@@ -65,13 +65,13 @@ impl Tally {
         tally
     }
 
-    fn add(&mut self, sides: [Option<Side>; BOUNDS.len()]) {
+    fn add(&mut self, sides: [Option<LimitSide>; BOUNDS.len()]) {
         let weight = 1.0 / runs() as f64;
         let add = |share: &mut f64, is: bool| *share += if is { weight } else { 0.0 };
-        add(&mut self.wrong_pass, sides[0] == Some(Side::Below));
-        add(&mut self.wrong_fail, sides[0] == Some(Side::Above));
+        add(&mut self.wrong_pass, sides[0] == Some(LimitSide::Below));
+        add(&mut self.wrong_fail, sides[0] == Some(LimitSide::Above));
         for ((share, side), multiple) in self.right.iter_mut().zip(&sides[1..]).zip(&BOUNDS[1..]) {
-            let right = if *multiple > 1.0 { Side::Below } else { Side::Above };
+            let right = if *multiple > 1.0 { LimitSide::Below } else { LimitSide::Above };
             add(share, *side == Some(right));
         }
     }
@@ -124,7 +124,7 @@ impl Run {
         windows.collect()
     }
 
-    fn judge(&self, case: &Case, value: u64) -> Option<Side> {
+    fn judge(&self, case: &Case, value: u64) -> Option<LimitSide> {
         let length = self.windows.len();
         let levels: [_; LEVELS.len()] = std::array::from_fn(|level| {
             let threshold = |window| self.medians.threshold(level, window, value);
@@ -132,7 +132,8 @@ impl Run {
             let windows = self.count(&thresholds);
             (thresholds, windows)
         });
-        let levels = levels.each_ref().map(|(thresholds, windows)| Level { thresholds, windows });
+        let levels =
+            levels.each_ref().map(|(thresholds, windows)| ThresholdLevel { thresholds, windows });
         let windows = self.count(&vec![value; length]);
         let above = windows.iter().map(|window| u64::from(window.above)).sum();
         let total = self.windows.iter().map(|window| window.len() as u64).sum();

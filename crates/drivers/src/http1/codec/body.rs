@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::chunked::Chunked;
-use super::fault::Fault;
 use super::head::Framing;
+use super::protocol_error::ProtocolError;
 
 /// Decodes one body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Body {
     /// Shape:  → bytes consumed, and where among them the data stands (empty: none)
     /// Errors: the first byte that breaks the framing
     /// Cost:   O(n) time, no allocation
-    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, Range<usize>), Fault> {
+    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, Range<usize>), ProtocolError> {
         match self {
             Self::Length(remaining) => {
                 let length = usize::try_from(*remaining).unwrap_or(usize::MAX).min(input.len());

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::fault::Fault;
 use super::field::{is_text, is_token};
+use super::protocol_error::ProtocolError;
 
 /// Bytes of chunk extensions in one body, at most (hyper: the same).
 pub const EXTENSIONS_LIMIT: usize = 16 * 1024;
@@ -72,7 +72,7 @@ impl Chunked {
     /// Shape:  → bytes consumed, and where among them the data stands (empty: none)
     /// Errors: the first byte that breaks the coding
     /// Cost:   O(n) time, no allocation
-    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, Range<usize>), Fault> {
+    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, Range<usize>), ProtocolError> {
         let mut at = 0;
         while at < input.len() && self.state != State::Done {
             if self.state == State::Data {
@@ -90,7 +90,7 @@ impl Chunked {
         Ok((at, at..at))
     }
 
-    fn step(&mut self, byte: u8) -> Result<State, Fault> {
+    fn step(&mut self, byte: u8) -> Result<State, ProtocolError> {
         match self.state {
             State::SizeFirst => self.digit(byte),
             State::Size => match byte {
@@ -103,11 +103,11 @@ impl Chunked {
                 b'\r' => Ok(State::SizeLf),
                 b' ' | b'\t' => self.extension(State::Blank),
                 b';' => self.extension(State::Extension),
-                _ => Err(Fault::ChunkSize(byte)),
+                _ => Err(ProtocolError::ChunkSize(byte)),
             },
             State::Extension => match byte {
                 b'\r' => Ok(State::SizeLf),
-                b'\n' => Err(Fault::ChunkEnd(byte)),
+                b'\n' => Err(ProtocolError::ChunkEnd(byte)),
                 _ => self.extension(State::Extension),
             },
             State::SizeLf => {
@@ -124,29 +124,29 @@ impl Chunked {
         }
     }
 
-    fn digit(&mut self, byte: u8) -> Result<State, Fault> {
-        let digit = char::from(byte).to_digit(16).ok_or(Fault::ChunkSize(byte))?;
+    fn digit(&mut self, byte: u8) -> Result<State, ProtocolError> {
+        let digit = char::from(byte).to_digit(16).ok_or(ProtocolError::ChunkSize(byte))?;
         self.remaining = self
             .remaining
             .checked_mul(16)
             .and_then(|size| size.checked_add(u64::from(digit)))
-            .ok_or(Fault::ChunkOverflow)?;
+            .ok_or(ProtocolError::ChunkOverflow)?;
         Ok(State::Size)
     }
 
-    fn extension(&mut self, next: State) -> Result<State, Fault> {
+    fn extension(&mut self, next: State) -> Result<State, ProtocolError> {
         self.extensions += 1;
         if self.extensions > EXTENSIONS_LIMIT {
-            return Err(Fault::ExtensionsTooLong(EXTENSIONS_LIMIT));
+            return Err(ProtocolError::ExtensionsTooLong(EXTENSIONS_LIMIT));
         }
         Ok(next)
     }
 
     /// Trailers are checked, counted and skipped: nothing here needs them.
-    fn trailer(&mut self, byte: u8) -> Result<State, Fault> {
+    fn trailer(&mut self, byte: u8) -> Result<State, ProtocolError> {
         self.trailers += 1;
         if self.trailers > TRAILERS_LIMIT {
-            return Err(Fault::TrailersTooLong(TRAILERS_LIMIT));
+            return Err(ProtocolError::TrailersTooLong(TRAILERS_LIMIT));
         }
         match (self.state, byte) {
             (State::TrailerName, b':') => Ok(State::TrailerValue),
@@ -155,11 +155,11 @@ impl Chunked {
             (State::TrailerFirst | State::TrailerName, byte) if is_token(byte) => {
                 Ok(State::TrailerName)
             }
-            _ => Err(Fault::Trailer(byte)),
+            _ => Err(ProtocolError::Trailer(byte)),
         }
     }
 }
 
-fn expect(byte: u8, wanted: u8, next: State) -> Result<State, Fault> {
-    if byte == wanted { Ok(next) } else { Err(Fault::ChunkEnd(byte)) }
+fn expect(byte: u8, wanted: u8, next: State) -> Result<State, ProtocolError> {
+    if byte == wanted { Ok(next) } else { Err(ProtocolError::ChunkEnd(byte)) }
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response};
 
-use super::fault::Fault;
+use super::protocol_error::ProtocolError;
 
 /// Bytes of a head, at most; also the size of the read buffer, which must hold one.
 pub const HEAD_LIMIT: usize = 64 * 1024;
@@ -53,13 +53,13 @@ pub enum Coding {
 /// Errors: the first rule that it breaks
 /// Cost:   O(n) time, no allocation
 /// Source: RFC 9112 sections 4, 5, 6.3, 9.3
-pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, Fault> {
+pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, ProtocolError> {
     let parsed = with_fields(bytes, |length, response| {
         Fields::read(response).head(length, request_was_head)
     })?;
     match parsed {
         Some(head) => head.map(Some),
-        None if bytes.len() >= HEAD_LIMIT => Err(Fault::HeadTooLong(HEAD_LIMIT)),
+        None if bytes.len() >= HEAD_LIMIT => Err(ProtocolError::HeadTooLong(HEAD_LIMIT)),
         None => Ok(None),
     }
 }
@@ -70,7 +70,7 @@ pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, Fault
 pub fn with_fields<T>(
     bytes: &[u8],
     visit: impl FnOnce(usize, &Response<'_, '_>) -> T,
-) -> Result<Option<T>, Fault> {
+) -> Result<Option<T>, ProtocolError> {
     let mut fields = [const { MaybeUninit::<Header<'_>>::uninit() }; FIELDS_LIMIT];
     let mut response = Response::new(&mut []);
     let parsed = ParserConfig::default().parse_response_with_uninit_headers(
@@ -81,8 +81,8 @@ pub fn with_fields<T>(
     match parsed {
         Ok(httparse::Status::Complete(length)) => Ok(Some(visit(length, &response))),
         Ok(httparse::Status::Partial) => Ok(None),
-        Err(httparse::Error::TooManyHeaders) => Err(Fault::TooManyFields(FIELDS_LIMIT)),
-        Err(error) => Err(Fault::Head(error)),
+        Err(httparse::Error::TooManyHeaders) => Err(ProtocolError::TooManyFields(FIELDS_LIMIT)),
+        Err(error) => Err(ProtocolError::Head(error)),
     }
 }
 
@@ -91,7 +91,7 @@ struct Fields {
     status: u16,
     is_http11: bool,
     /// What `Content-Length` says; a wrong one matters only where it frames the body.
-    length: Result<Option<u64>, Fault>,
+    length: Result<Option<u64>, ProtocolError>,
     /// Whether the last transfer coding is `chunked`, where there is one.
     chunked: Option<bool>,
     close: bool,
@@ -139,10 +139,10 @@ impl Fields {
         }
     }
 
-    fn head(self, length: usize, request_was_head: bool) -> Result<Head, Fault> {
+    fn head(self, length: usize, request_was_head: bool) -> Result<Head, ProtocolError> {
         match self.status {
-            0..=99 => return Err(Fault::Status(self.status)),
-            101 => return Err(Fault::Upgrade),
+            0..=99 => return Err(ProtocolError::Status(self.status)),
+            101 => return Err(ProtocolError::Upgrade),
             _ => {}
         }
         let wants = if self.is_http11 { !self.close } else { self.keep_alive && !self.close };
@@ -156,9 +156,9 @@ impl Fields {
         Ok(Head { length, status, framing, keep_alive, coding })
     }
 
-    fn framing(self) -> Result<Framing, Fault> {
+    fn framing(self) -> Result<Framing, ProtocolError> {
         match self.chunked {
-            Some(_) if !self.is_http11 => Err(Fault::CodedHttp10),
+            Some(_) if !self.is_http11 => Err(ProtocolError::CodedHttp10),
             Some(true) => Ok(Framing::Chunked),
             Some(false) => Ok(Framing::UntilClose),
             None => Ok(self.length?.map_or(Framing::UntilClose, Framing::Length)),
@@ -169,8 +169,8 @@ impl Fields {
 /// The one length that a field and those before it agree on; `5, 5` is allowed to mean 5.
 ///
 /// Source: RFC 9112 section 6.3, rule 5
-fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Fault> {
-    let refuse = || Fault::ContentLength(String::from_utf8_lossy(value).into_owned());
+fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, ProtocolError> {
+    let refuse = || ProtocolError::ContentLength(String::from_utf8_lossy(value).into_owned());
     let mut agreed = before;
     for text in value.split(|&byte| byte == b',') {
         let number = digits(text.trim_ascii()).ok_or_else(refuse)?;

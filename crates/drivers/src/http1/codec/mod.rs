@@ -5,9 +5,9 @@
 
 pub mod body;
 pub mod chunked;
-pub mod fault;
 pub mod field;
 pub mod head;
+pub mod protocol_error;
 pub mod server_timing;
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ const LONGEST_NS: f64 = 1e18;
 
 /// What one element of the field comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Metric<'a> {
+pub enum TimingMetric<'a> {
     /// A metric, with its time in nanoseconds if it has one.
-    Told(&'a [u8], Option<u64>),
+    Named(&'a [u8], Option<u64>),
     /// Something else.
     Malformed,
 }
@@ -23,7 +23,7 @@ pub enum Metric<'a> {
 /// Shows every element of the field, in every line of this name of a head that was understood.
 ///
 /// Cost:   O(n) time, no allocation
-pub fn in_head<'a>(head: &'a [u8], mut visit: impl FnMut(Metric<'a>)) {
+pub fn in_head<'a>(head: &'a [u8], mut visit: impl FnMut(TimingMetric<'a>)) {
     for line in head.split(|&byte| byte == b'\n') {
         // The length of the name rules out nearly every line before any comparison.
         if line.get(NAME.len()) == Some(&b':') && line[..NAME.len()].eq_ignore_ascii_case(NAME) {
@@ -33,7 +33,7 @@ pub fn in_head<'a>(head: &'a [u8], mut visit: impl FnMut(Metric<'a>)) {
 }
 
 /// The same for the value of one field.
-pub fn in_value<'a>(value: &'a [u8], mut visit: impl FnMut(Metric<'a>)) {
+pub fn in_value<'a>(value: &'a [u8], mut visit: impl FnMut(TimingMetric<'a>)) {
     let mut rest = Rest(value);
     loop {
         // A list may hold empty elements (RFC 9110 section 5.6.1.2).
@@ -44,9 +44,9 @@ pub fn in_value<'a>(value: &'a [u8], mut visit: impl FnMut(Metric<'a>)) {
             return;
         }
         match rest.metric() {
-            Some((name, time)) => visit(Metric::Told(name, time)),
+            Some((name, time)) => visit(TimingMetric::Named(name, time)),
             None => {
-                visit(Metric::Malformed);
+                visit(TimingMetric::Malformed);
                 rest.skip_element();
             }
         }
@@ -159,9 +159,9 @@ mod tests {
         let mut seen = Vec::new();
         in_value(value, |metric| {
             seen.push(match metric {
-                Metric::Told(name, Some(time)) => format!("{}={time}", name.escape_ascii()),
-                Metric::Told(name, None) => name.escape_ascii().to_string(),
-                Metric::Malformed => "!".to_owned(),
+                TimingMetric::Named(name, Some(time)) => format!("{}={time}", name.escape_ascii()),
+                TimingMetric::Named(name, None) => name.escape_ascii().to_string(),
+                TimingMetric::Malformed => "!".to_owned(),
             });
         });
         seen.join(" ")
@@ -231,7 +231,10 @@ mod tests {
         in_head(head, |metric| seen.push(metric));
         assert_eq!(
             seen,
-            [Metric::Told(b"a", Some(1_000_000)), Metric::Told(b"d", Some(2_000_000))]
+            [
+                TimingMetric::Named(b"a", Some(1_000_000)),
+                TimingMetric::Named(b"d", Some(2_000_000))
+            ]
         );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::body::Body;
 use super::chunked::{EXTENSIONS_LIMIT, TRAILERS_LIMIT};
-use super::fault::Fault;
 use super::head::{self, Coding, FIELDS_LIMIT, Framing, HEAD_LIMIT};
+use super::protocol_error::ProtocolError;
 use record::FailureKind;
 
 /// What becomes of an answer whose connection is closed after it.
@@ -11,7 +11,7 @@ use record::FailureKind;
 enum Seen {
     Complete { status: u16, body: Vec<u8>, keep_alive: bool, trailing: usize },
     Incomplete,
-    Faulty(Fault),
+    Faulty(ProtocolError),
 }
 
 fn complete(status: u16, body: &str, keep_alive: bool) -> Seen {
@@ -26,7 +26,7 @@ fn read(pieces: &[&[u8]], request_was_head: bool) -> Seen {
     }
 }
 
-fn try_read(pieces: &[&[u8]], request_was_head: bool) -> Result<Seen, Fault> {
+fn try_read(pieces: &[&[u8]], request_was_head: bool) -> Result<Seen, ProtocolError> {
     let mut unread: Vec<u8> = Vec::new();
     let mut pieces = pieces.iter();
     let head = loop {
@@ -105,7 +105,7 @@ fn equal_lengths_are_one_and_unequal_ones_are_refused() {
         ("content-length: 18446744073709551616", "18446744073709551616"),
     ] {
         let answer = format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\nok");
-        check(&answer, Seen::Faulty(Fault::ContentLength(refused.to_owned())));
+        check(&answer, Seen::Faulty(ProtocolError::ContentLength(refused.to_owned())));
     }
 }
 
@@ -127,18 +127,18 @@ fn chunks_frame_the_body() {
         ("5\r\nhello\r\n", Seen::Incomplete),
         ("5\r\nhel", Seen::Incomplete),
         ("5\r\nhello\r\n0\r\n", Seen::Incomplete),
-        ("\r\n", Seen::Faulty(Fault::ChunkSize(b'\r'))),
-        ("g\r\n", Seen::Faulty(Fault::ChunkSize(b'g'))),
-        ("5 5\r\n", Seen::Faulty(Fault::ChunkSize(b'5'))),
-        ("-1\r\n", Seen::Faulty(Fault::ChunkSize(b'-'))),
-        ("5\nhello\n0\n\n", Seen::Faulty(Fault::ChunkSize(b'\n'))),
-        ("5\r\nhello!\r\n", Seen::Faulty(Fault::ChunkEnd(b'!'))),
-        ("2\r\nok\rX", Seen::Faulty(Fault::ChunkEnd(b'X'))),
-        ("2;a\nok", Seen::Faulty(Fault::ChunkEnd(b'\n'))),
-        ("0\r\nX: y\n\r\n", Seen::Faulty(Fault::Trailer(b'\n'))),
-        ("0\r\nX : y\r\n\r\n", Seen::Faulty(Fault::Trailer(b' '))),
-        ("0\r\n\rX", Seen::Faulty(Fault::ChunkEnd(b'X'))),
-        ("10000000000000000\r\n", Seen::Faulty(Fault::ChunkOverflow)),
+        ("\r\n", Seen::Faulty(ProtocolError::ChunkSize(b'\r'))),
+        ("g\r\n", Seen::Faulty(ProtocolError::ChunkSize(b'g'))),
+        ("5 5\r\n", Seen::Faulty(ProtocolError::ChunkSize(b'5'))),
+        ("-1\r\n", Seen::Faulty(ProtocolError::ChunkSize(b'-'))),
+        ("5\nhello\n0\n\n", Seen::Faulty(ProtocolError::ChunkSize(b'\n'))),
+        ("5\r\nhello!\r\n", Seen::Faulty(ProtocolError::ChunkEnd(b'!'))),
+        ("2\r\nok\rX", Seen::Faulty(ProtocolError::ChunkEnd(b'X'))),
+        ("2;a\nok", Seen::Faulty(ProtocolError::ChunkEnd(b'\n'))),
+        ("0\r\nX: y\n\r\n", Seen::Faulty(ProtocolError::Trailer(b'\n'))),
+        ("0\r\nX : y\r\n\r\n", Seen::Faulty(ProtocolError::Trailer(b' '))),
+        ("0\r\n\rX", Seen::Faulty(ProtocolError::ChunkEnd(b'X'))),
+        ("10000000000000000\r\n", Seen::Faulty(ProtocolError::ChunkOverflow)),
     ] {
         check(&format!("{head}{body}"), expected);
     }
@@ -153,7 +153,7 @@ fn transfer_encoding_wins_over_length_and_ends_the_connection() {
     let not_last = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n";
     check(&format!("{not_last}2\r\nok"), complete(200, "2\r\nok", false));
     let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    check(old, Seen::Faulty(Fault::CodedHttp10));
+    check(old, Seen::Faulty(ProtocolError::CodedHttp10));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn interim_answers_are_skipped_and_an_upgrade_is_refused() {
     check(&format!("HTTP/1.1 100 Continue\r\n\r\n{last}"), complete(200, "ok", true));
     check(&format!("HTTP/1.1 100 Continue\r\n\r\n{hints}{last}"), complete(200, "ok", true));
     let upgrade = "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n";
-    check(upgrade, Seen::Faulty(Fault::Upgrade));
+    check(upgrade, Seen::Faulty(ProtocolError::Upgrade));
 }
 
 #[test]
@@ -232,18 +232,24 @@ fn garbage_is_malformed() {
 fn limits_are_kinds_of_their_own() {
     let field = "x-filler: 0123456789012345678901234567890123456789012345678901234567890123\r\n";
     let long = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(HEAD_LIMIT));
-    assert_eq!(read(&[long.as_bytes()], false), Seen::Faulty(Fault::HeadTooLong(HEAD_LIMIT)));
+    assert_eq!(
+        read(&[long.as_bytes()], false),
+        Seen::Faulty(ProtocolError::HeadTooLong(HEAD_LIMIT))
+    );
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", field.repeat(FIELDS_LIMIT + 1));
-    assert_eq!(read(&[many.as_bytes()], false), Seen::Faulty(Fault::TooManyFields(FIELDS_LIMIT)));
+    assert_eq!(
+        read(&[many.as_bytes()], false),
+        Seen::Faulty(ProtocolError::TooManyFields(FIELDS_LIMIT))
+    );
     let fits = format!("HTTP/1.1 204 OK\r\n{}\r\n", field.repeat(FIELDS_LIMIT));
     assert_eq!(read(&[fits.as_bytes()], false), complete(204, "", true));
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let extended = format!("{head}1;{}", "e".repeat(EXTENSIONS_LIMIT));
-    let fault = Fault::ExtensionsTooLong(EXTENSIONS_LIMIT);
+    let fault = ProtocolError::ExtensionsTooLong(EXTENSIONS_LIMIT);
     assert_eq!(fault.kind(), FailureKind::TooLarge);
     assert_eq!(read(&[extended.as_bytes()], false), Seen::Faulty(fault));
     let trailed = format!("{head}0\r\nx: {}", "t".repeat(TRAILERS_LIMIT));
-    let fault = Fault::TrailersTooLong(TRAILERS_LIMIT);
+    let fault = ProtocolError::TrailersTooLong(TRAILERS_LIMIT);
     assert_eq!(read(&[trailed.as_bytes()], false), Seen::Faulty(fault));
 }
 

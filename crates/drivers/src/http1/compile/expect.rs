@@ -9,26 +9,15 @@ use plan::rows::Rows;
 use plan::units::parse_size;
 
 use super::fields;
+use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
-use crate::expect::rule::Rule;
-use crate::statuses::Statuses;
+use crate::expect::rule::AnswerRule;
 use crate::table::{one_or_more, statuses, template};
 
-/// What answers are held against, and what is read from them.
-#[derive(Debug, Default)]
-pub struct Expectation {
-    /// Statuses that mean success.
-    pub statuses: Statuses,
-    /// What else must hold.
-    pub rules: Vec<Rule>,
-    /// Where each declared number stands.
-    pub items: Vec<Path>,
-}
-
 /// Reads the operation's expectations and items, adding to `problems`.
-pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectation {
-    let mut expectation = Expectation::default();
+pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectations {
+    let mut expectation = Expectations::default();
     if let Some(table) = &planned.expect {
         let mut reader = Reader::new(table);
         if let Some(statuses) = statuses(&mut reader) {
@@ -57,16 +46,16 @@ pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
 }
 
 /// What is expected of a body, whatever brought it.
-pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
+pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<AnswerRule> {
     let mut rules = Vec::new();
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {
         let template = template(reader, text, span, rows);
-        rules.extend(template.map(|template| Rule::Contains(text.to_owned(), template)));
+        rules.extend(template.map(|template| AnswerRule::Contains(text.to_owned(), template)));
     }
     for (text, span) in texts(reader, "matches") {
         match Pattern::compile(text) {
-            Ok(pattern) => rules.push(Rule::Matches(pattern)),
+            Ok(pattern) => rules.push(AnswerRule::Matches(pattern)),
             Err(error) => {
                 let what = format!("regular expression {text:?}: {error}");
                 reader.problem(Diagnostic::new(span, what, "expected a regular expression"));
@@ -92,30 +81,35 @@ fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
 }
 
 /// A value as it stands, or a text with placeholders in it.
-fn json(reader: &mut Reader<'_>, path: Path, node: &Node, rows: Option<&Rows>) -> Option<Rule> {
+fn json(
+    reader: &mut Reader<'_>,
+    path: Path,
+    node: &Node,
+    rows: Option<&Rows>,
+) -> Option<AnswerRule> {
     if let Value::String(text) = &node.value {
         let template = template(reader, text, node.span, rows)?;
         return Some(match template.literal() {
-            Some(literal) => Rule::Json(path, literal.into()),
-            None => Rule::JsonReads(path, text.clone(), template),
+            Some(literal) => AnswerRule::Json(path, literal.into()),
+            None => AnswerRule::JsonReads(path, text.clone(), template),
         });
     }
-    Some(Rule::Json(path, node.to_json()))
+    Some(AnswerRule::Json(path, node.to_json()))
 }
 
 /// `name = "value"`, or `name = { contains = "text" }`.
-fn field(reader: &mut Reader<'_>, entry: &Entry) -> Option<Rule> {
+fn field(reader: &mut Reader<'_>, entry: &Entry) -> Option<AnswerRule> {
     if let Err(what) = fields::check_name(&entry.key) {
         reader.problem(Diagnostic::new(entry.key_span, what, "expected the name of a field"));
         return None;
     }
     match &entry.node.value {
-        Value::String(value) => Some(Rule::FieldIs(entry.key.clone(), value.clone())),
+        Value::String(value) => Some(AnswerRule::FieldIs(entry.key.clone(), value.clone())),
         Value::Table(table) => {
             let mut inner = Reader::new(table);
             let contains = inner.string("contains");
             inner.finish().into_iter().for_each(|problem| reader.problem(problem));
-            contains.map(|(text, _)| Rule::FieldContains(entry.key.clone(), text.to_owned()))
+            contains.map(|(text, _)| AnswerRule::FieldContains(entry.key.clone(), text.to_owned()))
         }
         _ => {
             reader.problem(entry.node.unlike("text or { contains = \"…\" }"));
@@ -137,7 +131,7 @@ fn texts<'a>(reader: &mut Reader<'a>, key: &'static str) -> Vec<(&'a str, Span)>
 }
 
 /// `body_size`: `1024`, `"1KiB"`, `"1KiB..2KiB"`, `"1KiB.."` or `"..2KiB"`, both ends included.
-fn read_size(reader: &mut Reader<'_>) -> Option<Rule> {
+fn read_size(reader: &mut Reader<'_>) -> Option<AnswerRule> {
     let node = reader.node("body_size")?;
     let range = match &node.value {
         Value::Integer(bytes) => u64::try_from(*bytes).ok().map(|bytes| bytes..=bytes),
@@ -147,7 +141,7 @@ fn read_size(reader: &mut Reader<'_>) -> Option<Rule> {
     if range.is_none() {
         reader.problem(node.unlike("a size such as 300, \"1KiB\" or \"1KiB..2KiB\""));
     }
-    range.map(Rule::Size)
+    range.map(AnswerRule::Size)
 }
 
 fn size_range(text: &str) -> Option<RangeInclusive<u64>> {

@@ -3,8 +3,8 @@
 use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Value};
 use plan::rows::Rows;
+use plan::template::Template;
 
-use super::request;
 use crate::http1::codec::field::{is_text, is_token};
 use crate::http1::request::Piece;
 use crate::table::template;
@@ -96,12 +96,20 @@ fn read_value(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Opti
         reader.problem(Diagnostic::new(node.span, what, "expected one line of text"));
         return None;
     }
-    template(reader, text, node.span, rows).map(request::value)
+    template(reader, text, node.span, rows).map(value)
 }
 
 /// The value of a field as literal bytes, control characters as blanks.
 pub fn literal(value: &str) -> Piece {
     Piece::Literal(value.bytes().map(|byte| if is_text(byte) { byte } else { b' ' }).collect())
+}
+
+/// A piece of a head from a template: literal bytes where it holds no placeholder.
+pub fn value(template: Template) -> Piece {
+    match template.literal() {
+        Some(text) => literal(text),
+        None => Piece::Value(template),
+    }
 }
 
 /// Whether a name may stand before the colon.

@@ -10,7 +10,7 @@ use crate::table::template;
 
 /// A body, if there is one, and whether it calls for `content-type: application/json`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Content {
+pub struct BodyContent {
     /// The body.
     pub payload: Option<Payload>,
     /// Whether it came from `json`.
@@ -18,7 +18,7 @@ pub struct Content {
 }
 
 /// Reads `body` or `json`.
-pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Content {
+pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> BodyContent {
     let text = reader.string("body");
     let json = reader.node("json");
     if let (Some((_, span)), Some(_)) = (text, json) {
@@ -35,9 +35,9 @@ pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Content {
             }
         }
         (None, Some(node)) => json_node(reader, node, rows, &mut body),
-        (None, None) => return Content::default(),
+        (None, None) => return BodyContent::default(),
     }
-    Content { payload: Some(body.payload()), is_json: json.is_some() }
+    BodyContent { payload: Some(body.payload()), is_json: json.is_some() }
 }
 
 fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &mut Parts) {

@@ -3,14 +3,14 @@
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::Reader;
 use plan::rows::Rows;
-use plan::template::Template;
 
-use super::expect::{self, Expectation};
+use super::expect;
 use super::fields::{self, Field, Fields};
 use super::parts;
-use super::payload::{self, Content};
+use super::payload::{self, BodyContent};
+use crate::expect::expectations::Expectations;
+use crate::http1::answer_check::AnswerCheck;
 use crate::http1::codec::field::is_token;
-use crate::http1::judge::Judge;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
 use crate::table::template;
@@ -19,23 +19,23 @@ use crate::table::template;
 ///
 /// Errors: every problem of its `http` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
-    let Drafts { requests, expectation } = drafts(planned)?;
-    let requests = requests.iter().map(Draft::encode).collect();
-    Ok(Operation { requests, judge: Judge::of(expectation, planned) })
+    let OperationDraft { requests, expectation } = drafts(planned)?;
+    let requests = requests.iter().map(RequestDraft::encode).collect();
+    Ok(Operation { requests, check: AnswerCheck::of(expectation, planned) })
 }
 
 /// An operation as its tables say it, whatever version of HTTP it will be spoken in.
 #[derive(Debug)]
-pub struct Drafts {
+pub struct OperationDraft {
     /// One, or one for each row of a target file.
-    pub requests: Vec<Draft>,
+    pub requests: Vec<RequestDraft>,
     /// What answers are held against.
-    pub expectation: Expectation,
+    pub expectation: Expectations,
 }
 
 /// A request before it is encoded.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct RequestDraft {
     /// The method.
     pub method: String,
     /// The request target.
@@ -43,16 +43,16 @@ pub struct Draft {
     /// Fields that the experiment sets.
     pub fields: Fields,
     /// The body.
-    pub content: Content,
+    pub content: BodyContent,
 }
 
 /// Reads what all versions of HTTP have in common.
 ///
 /// Errors: every problem of the protocol's table, of `expect` and of the items
-pub fn drafts(planned: &plan::operation::Operation) -> Result<Drafts, Vec<Diagnostic>> {
+pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Vec<Diagnostic>> {
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
-    let draft = Draft::read(&mut reader, rows);
+    let draft = RequestDraft::read(&mut reader, rows);
     parts::check(&mut reader);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
@@ -64,10 +64,10 @@ pub fn drafts(planned: &plan::operation::Operation) -> Result<Drafts, Vec<Diagno
         Some(listed) => listed.iter().map(|request| draft.of_row(request, span)).collect(),
         None => Ok(vec![draft]),
     };
-    Ok(Drafts { requests: requests.map_err(|problem| vec![problem])?, expectation })
+    Ok(OperationDraft { requests: requests.map_err(|problem| vec![problem])?, expectation })
 }
 
-impl Draft {
+impl RequestDraft {
     fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Self {
         let content = payload::read(reader, rows);
         let method = read_method(reader, &content);
@@ -90,7 +90,7 @@ impl Draft {
         request::path(row.path.as_bytes(), &mut target);
         let content = match row.body.as_slice() {
             [] => self.content.clone(),
-            body => Content { payload: Some(Payload::Literal(body.into())), is_json: false },
+            body => BodyContent { payload: Some(Payload::Literal(body.into())), is_json: false },
         };
         Ok(Self { method: row.method.clone(), path: Piece::Literal(target), fields, content })
     }
@@ -160,7 +160,7 @@ impl Head {
 }
 
 /// `method`: GET, or POST where there is a body.
-fn read_method(reader: &mut Reader<'_>, content: &Content) -> String {
+fn read_method(reader: &mut Reader<'_>, content: &BodyContent) -> String {
     let default = if content.payload.is_some() { "POST" } else { "GET" };
     let Some((method, span)) = reader.string("method") else {
         return default.to_owned();
@@ -203,13 +203,5 @@ fn read_path(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Piece {
             Piece::Literal(target)
         }
         None => Piece::Path(template),
-    }
-}
-
-/// A piece of a head from a template: literal bytes where it holds no placeholder.
-pub fn value(template: Template) -> Piece {
-    match template.literal() {
-        Some(literal) => fields::literal(literal),
-        None => Piece::Value(template),
     }
 }

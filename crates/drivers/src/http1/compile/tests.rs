@@ -8,7 +8,7 @@ use plan::document::Table;
 use plan::operation::{Operation, Request};
 
 use super::operation;
-use crate::http1::request::{Context, Payload, Scratch};
+use crate::http1::request::{Payload, RenderBuffers, RenderContext};
 
 fn planned(text: &str) -> Operation {
     crate::planned::planned("http", text)
@@ -19,10 +19,10 @@ fn bytes(planned: &Operation, place: u64) -> String {
     let operation = operation(planned).expect("it compiles");
     let row = usize::try_from(place).unwrap();
     let call = Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 0 };
-    let context = Context { call: &call, rows: None, authority: "[::1]:8080" };
+    let context = RenderContext { call: &call, rows: None, authority: "[::1]:8080" };
     let mut out = Vec::new();
     let request = &operation.requests[row.min(operation.requests.len() - 1)];
-    request.encode(&context, &mut Scratch::default(), &mut out);
+    request.encode(&context, &mut RenderBuffers::default(), &mut out);
     out.extend_from_slice(request.tail());
     String::from_utf8(out).unwrap()
 }

@@ -14,8 +14,8 @@ use plan::rows::Rows;
 use plan::template::Template;
 use plan::units::{parse_duration, parse_size};
 
-use super::channel::Wish;
 use super::operation::Operation;
+use super::options::AnswerOptions;
 use crate::http1::compile::expect;
 use crate::table::{no_requests, template};
 
@@ -36,7 +36,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     if planned.table.get("body").is_none() {
         reader.missing("body", "body = \"ping\"");
     }
-    let wish = read_wish(&mut reader);
+    let options = read_options(&mut reader);
     let checksum = reader.boolean("checksum").unwrap_or(false);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
@@ -50,7 +50,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     match body {
         Some(body) if problems.is_empty() => {
             let (rows, untimed) = (planned.rows.clone(), AtomicU64::new(0));
-            Ok(Operation { body, rows, wish, checksum, rules, items, untimed })
+            Ok(Operation { body, rows, options, checksum, rules, items, untimed })
         }
         _ => Err(problems),
     }
@@ -62,7 +62,7 @@ fn read_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Template> {
 }
 
 /// `room`, `spin` and `times`: without them the room of one slot, no spinning, and no question.
-fn read_wish(reader: &mut Reader<'_>) -> Wish {
+fn read_options(reader: &mut Reader<'_>) -> AnswerOptions {
     let room = reader.parsed("room", ROOM, |text| {
         let room = parse_size(text).filter(|room| (1..=LARGEST_ROOM).contains(room))?;
         usize::try_from(room).ok()
@@ -73,5 +73,5 @@ fn read_wish(reader: &mut Reader<'_>) -> Wish {
     });
     let times = reader.boolean("times").unwrap_or(false);
     let (room, spin) = (room.map_or(0, |(room, _)| room), spin.map_or(0, |(spin, _)| spin));
-    Wish { room, spin, times }
+    AnswerOptions { room, spin, times }
 }

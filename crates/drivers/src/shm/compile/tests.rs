@@ -17,7 +17,7 @@ fn compiled(text: &str) -> Operation {
 fn a_request_is_all_that_is_needed() {
     let operation = compiled("shm = { body = \"ping\" }");
     assert_eq!(operation.body.literal(), Some("ping"));
-    assert_eq!(operation.wish, Wish { room: 0, spin: 0, times: false });
+    assert_eq!(operation.options, AnswerOptions { room: 0, spin: 0, times: false });
     assert!(!operation.checksum && operation.rules.is_empty() && operation.items.is_empty());
 }
 
@@ -29,7 +29,7 @@ fn everything_that_can_be_said_is_taken() {
          json = { \"$.nonce\" = \"{{uuid}}\" }\n[items]\ntotal = \"$.total\"\n",
     );
     assert_eq!(operation.body.literal(), None);
-    assert_eq!(operation.wish, Wish { room: 300 * 1024, spin: 20_000, times: true });
+    assert_eq!(operation.options, AnswerOptions { room: 300 * 1024, spin: 20_000, times: true });
     assert!(operation.checksum);
     let rules: Vec<String> = operation.rules.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_room_is_one_that_some_channel_has() {
     assert_eq!(seen, expected);
     assert!(ROOM.contains(&format!(" {LARGEST_ROOM}B ")));
     let with = |room: u64| format!("shm = {{ body = \"x\", room = \"{room}B\" }}");
-    assert_eq!(compiled(&with(LARGEST_ROOM)).wish.room as u64, LARGEST_ROOM);
+    assert_eq!(compiled(&with(LARGEST_ROOM)).options.room as u64, LARGEST_ROOM);
     assert!(problems(&with(LARGEST_ROOM + 1)).contains("expected a size"));
     // The channel itself says which is the largest.
     let carries = |room: u64| {

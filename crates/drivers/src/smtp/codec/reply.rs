@@ -29,7 +29,7 @@ pub enum Class {
 
 /// What breaks the rules in a reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ReplyError {
     /// A line that does not begin as one must.
     #[error("not a reply of SMTP: {0}")]
     Form(String),
@@ -44,7 +44,7 @@ pub enum Fault {
     TooLong,
 }
 
-impl Fault {
+impl ReplyError {
     /// What kind of failure it is.
     pub fn kind(&self) -> FailureKind {
         match self {
@@ -70,17 +70,17 @@ impl Reply {
 ///
 /// Errors: the first rule that it breaks, as soon as that can be seen
 /// Cost:   O(n), no allocation
-pub fn parse(bytes: &[u8]) -> Result<Option<Reply>, Fault> {
+pub fn parse(bytes: &[u8]) -> Result<Option<Reply>, ReplyError> {
     let (mut at, mut code) = (0, None);
     while let Some(length) = bytes[at..].iter().position(|byte| *byte == b'\n') {
         let line = &bytes[at..=at + length];
         let Some(line) = line.strip_suffix(b"\r\n") else {
-            return Err(Fault::LineEnd(shown(line)));
+            return Err(ReplyError::LineEnd(shown(line)));
         };
         at += length + 1;
-        let Some((found, is_last)) = first(line) else { return Err(Fault::Form(shown(line))) };
+        let Some((found, is_last)) = first(line) else { return Err(ReplyError::Form(shown(line))) };
         match code {
-            Some(known) if known != found => return Err(Fault::Codes(known, found)),
+            Some(known) if known != found => return Err(ReplyError::Codes(known, found)),
             _ => code = Some(found),
         }
         if is_last {
@@ -89,9 +89,9 @@ pub fn parse(bytes: &[u8]) -> Result<Option<Reply>, Fault> {
     }
     let rest = &bytes[at..];
     if !may_begin(rest) {
-        return Err(Fault::Form(shown(rest)));
+        return Err(ReplyError::Form(shown(rest)));
     }
-    if bytes.len() >= REPLY_LIMIT { Err(Fault::TooLong) } else { Ok(None) }
+    if bytes.len() >= REPLY_LIMIT { Err(ReplyError::TooLong) } else { Ok(None) }
 }
 
 /// Code of a line without its end, and whether it is the last of its reply.

@@ -3,11 +3,11 @@
 use record::FailureKind;
 
 use super::offers::{Extension, Offers};
-use super::reply::{Class, Fault, REPLY_LIMIT, Reply, enhanced, parse};
+use super::reply::{Class, REPLY_LIMIT, Reply, ReplyError, enhanced, parse};
 use super::text::{Dots, LineEnds, body_of, lines};
 
 /// What is found when the bytes come one after the other: the length at which there was a verdict, and the verdict.
-fn in_pieces(bytes: &[u8]) -> (usize, Result<Option<Reply>, Fault>) {
+fn in_pieces(bytes: &[u8]) -> (usize, Result<Option<Reply>, ReplyError>) {
     for length in 0..=bytes.len() {
         match parse(&bytes[..length]) {
             Ok(None) => {}
@@ -51,11 +51,11 @@ fn what_is_no_reply_is_told_as_soon_as_it_can_be_seen() {
     ] {
         let (length, verdict) = in_pieces(text.as_bytes());
         let fault = verdict.expect_err(text);
-        assert!(matches!(fault, Fault::Form(_)), "{text}: {fault}");
+        assert!(matches!(fault, ReplyError::Form(_)), "{text}: {fault}");
         assert_eq!((length, fault.kind()), (at, FailureKind::Malformed), "{text}");
     }
     let two = in_pieces(b"250-a\r\n550 b\r\n");
-    assert_eq!(two, (14, Err(Fault::Codes(250, 550))));
+    assert_eq!(two, (14, Err(ReplyError::Codes(250, 550))));
     let bare = parse(b"250 ok\n").expect_err("a bare line feed");
     assert_eq!(bare.to_string(), "a line of the reply ends without a carriage return: 250 ok");
 }
@@ -64,10 +64,10 @@ fn what_is_no_reply_is_told_as_soon_as_it_can_be_seen() {
 fn a_reply_without_end_is_too_large() {
     let line = [b"250 ".to_vec(), vec![b'x'; REPLY_LIMIT]].concat();
     assert_eq!(parse(&line[..REPLY_LIMIT - 1]), Ok(None));
-    assert_eq!(parse(&line[..REPLY_LIMIT]), Err(Fault::TooLong));
-    assert_eq!(Fault::TooLong.kind(), FailureKind::TooLarge);
+    assert_eq!(parse(&line[..REPLY_LIMIT]), Err(ReplyError::TooLong));
+    assert_eq!(ReplyError::TooLong.kind(), FailureKind::TooLarge);
     let lines = b"250-more\r\n".repeat(REPLY_LIMIT / 10 + 1);
-    assert_eq!(parse(&lines), Err(Fault::TooLong));
+    assert_eq!(parse(&lines), Err(ReplyError::TooLong));
 }
 
 /// Every text of up to six of these bytes: there is a verdict or none, and what comes later never changes it.

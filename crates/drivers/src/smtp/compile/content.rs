@@ -13,7 +13,7 @@ use crate::smtp::codec::text::{body_of, lines};
 use crate::smtp::content::generated::Generated;
 use crate::smtp::content::given::Given;
 use crate::smtp::content::header::{Header, Piece};
-use crate::smtp::content::{Content, Context};
+use crate::smtp::content::{Content, MessageContext};
 use crate::smtp::envelope::Envelope;
 use crate::smtp::session::Session;
 use crate::table::{one_or_more, template};
@@ -33,7 +33,8 @@ const OURS: [&str; 2] = ["X-Proofload-Nonce", "X-Proofload-Digest"];
 /// Reads the content; `None` where its problems leave none.
 pub fn read(
     reader: &mut Reader<'_>,
-    (session, envelope): (&Session, Option<&Envelope>),
+    session: &Session,
+    envelope: Option<&Envelope>,
     compile: &CompileContext<'_>,
 ) -> Option<Content> {
     let rows = compile.operation.rows.as_deref();
@@ -42,8 +43,8 @@ pub fn read(
     let body = reader.string("body");
     let messages = reader.node("message");
     let one_only = ["size", "body", "message"].map(|key| (key, reader.entry(key)));
-    let mut said = one_only.iter().filter_map(|(key, entry)| Some((*key, (*entry)?.key_span)));
-    if let (Some((first, _)), Some((_, span))) = (said.next(), said.next()) {
+    let mut present = one_only.iter().filter_map(|(key, entry)| Some((*key, (*entry)?.key_span)));
+    if let (Some((first, _)), Some((_, span))) = (present.next(), present.next()) {
         let what = "a message has one of `size`, `body` and `message`";
         reader.problem(Diagnostic::new(span, what, format!("remove this or `{first}`")));
     }
@@ -57,20 +58,21 @@ pub fn read(
         }
         return given(reader, node, rows);
     }
-    let header = whole_header((session, envelope?), fields, (eight_bit, compile.wall_clock));
+    let header = whole_header(session, envelope?, fields, eight_bit, compile.wall_clock);
     match body {
         Some((text, span)) => {
             check_lines(reader, text, span);
             let text = template(reader, text, span, rows)?;
             Some(Content::Given(vec![Given::body(header, text)]))
         }
-        None => generated(reader, (size, eight_bit), header, rows),
+        None => generated(reader, size, eight_bit, header, rows),
     }
 }
 
 fn generated(
     reader: &mut Reader<'_>,
-    (size, eight_bit): (Option<(u64, Span)>, bool),
+    size: Option<(u64, Span)>,
+    eight_bit: bool,
     header: Header,
     rows: Option<&Rows>,
 ) -> Option<Content> {
@@ -78,8 +80,8 @@ fn generated(
     // As long as on a machine that has been up for some days.
     let now = 1_000_000_000_000_000;
     let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now };
-    let example = Context { call: &call, rows, dots: true };
-    match Generated::new(size, (header, nonce()), eight_bit, &example) {
+    let example = MessageContext { call: &call, rows, dots: true };
+    match Generated::new(size, header, nonce(), eight_bit, &example) {
         Ok(generated) => Some(Content::Generated(Box::new(generated))),
         Err(error) => {
             reader.problem(Diagnostic::new(span, error.to_string(), "expected more"));
@@ -173,9 +175,11 @@ fn fields(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Field> {
 
 /// Fields that every message has unless the experiment sets them, then those of the experiment, then an empty line.
 fn whole_header(
-    (session, envelope): (&Session, &Envelope),
+    session: &Session,
+    envelope: &Envelope,
     fields: Vec<Field>,
-    (eight_bit, wall_clock): (bool, &str),
+    eight_bit: bool,
+    wall_clock: &str,
 ) -> Header {
     let mut header = marks();
     let is_free = |name: &str| !fields.iter().any(|field| field.name.eq_ignore_ascii_case(name));

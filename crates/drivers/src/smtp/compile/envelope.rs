@@ -15,12 +15,12 @@ const FROM: &str = "load@client.example";
 pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Envelope> {
     let utf8 = reader.boolean("utf8").unwrap_or(false);
     let (from, span) = reader.string("from").unwrap_or((FROM, Span::default()));
-    let from = address(reader, (from, span), (utf8, rows));
+    let from = address(reader, from, span, utf8, rows);
     let node = reader.node("to");
     let mut to = Vec::new();
     for node in one_or_more(node) {
         match &node.value {
-            Value::String(text) => to.extend(address(reader, (text, node.span), (utf8, rows))),
+            Value::String(text) => to.extend(address(reader, text, node.span, utf8, rows)),
             _ => reader.problem(node.unlike("an address such as sink@mail.example")),
         }
     }
@@ -36,8 +36,10 @@ pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Envelope> {
 
 fn address(
     reader: &mut Reader<'_>,
-    (text, span): (&str, Span),
-    (utf8, rows): (bool, Option<&Rows>),
+    text: &str,
+    span: Span,
+    utf8: bool,
+    rows: Option<&Rows>,
 ) -> Option<Template> {
     let refuse = |reader: &mut Reader<'_>, what: &str, label: &str, hint: Option<&str>| {
         let problem = Diagnostic::new(span, format!("address \"{text}\" {what}"), label);

@@ -16,7 +16,7 @@ use engine::driver::CompileContext;
 use plan::diagnostic::Diagnostic;
 use plan::document::Reader;
 
-use super::operation::{Item, Operation};
+use super::operation::{MessageItem, Operation};
 use crate::statuses::{Allowed, Statuses};
 use crate::table::{no_requests, statuses};
 
@@ -32,7 +32,7 @@ pub fn operation(compile: &CompileContext<'_>) -> Result<Operation, Vec<Diagnost
     let mut switch = |key, default| reader.boolean(key).unwrap_or(default);
     let (pipelining, chunking) = (switch("pipelining", false), switch("chunking", false));
     let reset = switch("reset", true);
-    let content = content::read(&mut reader, (&session, envelope.as_ref()), compile);
+    let content = content::read(&mut reader, &session, envelope.as_ref(), compile);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
     let statuses = expected(compile, &mut problems);
@@ -65,13 +65,13 @@ fn expected(compile: &CompileContext<'_>, problems: &mut Vec<Diagnostic>) -> Sta
     found.unwrap_or_else(|| Statuses::new(vec![Allowed::Class(2)]))
 }
 
-fn items(compile: &CompileContext<'_>, problems: &mut Vec<Diagnostic>) -> Vec<Item> {
+fn items(compile: &CompileContext<'_>, problems: &mut Vec<Diagnostic>) -> Vec<MessageItem> {
     let mut items = Vec::new();
     for item in &compile.operation.items {
-        match Item::ALL.into_iter().find(|known| known.name() == item.path) {
+        match MessageItem::ALL.into_iter().find(|known| known.name() == item.path) {
             Some(known) => items.push(known),
             None => {
-                let known = Item::ALL.map(Item::name);
+                let known = MessageItem::ALL.map(MessageItem::name);
                 problems.push(Diagnostic::unknown("number", &item.path, item.span, known));
             }
         }

@@ -10,7 +10,7 @@ use plan::rows::Rows;
 use plan::target::Target;
 
 use super::operation;
-use crate::smtp::content::{Context, LEAD, Rendered};
+use crate::smtp::content::{LEAD, MessageContext, Rendered};
 
 fn planned(text: &str) -> Operation {
     crate::planned::planned("smtp", text)
@@ -25,7 +25,7 @@ fn message(planned: &Operation, place: u64) -> String {
     let operation = operation(&compile(planned, &[])).expect("it compiles");
     let row = usize::try_from(place).unwrap();
     let call = Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 5 };
-    let context = Context { call: &call, rows: operation.rows.as_deref(), dots: true };
+    let context = MessageContext { call: &call, rows: operation.rows.as_deref(), dots: true };
     let mut out = Rendered::default();
     operation.content.render(&context, &mut out).expect("it has its size");
     String::from_utf8(out.bytes[LEAD..].to_vec()).unwrap()
@@ -85,7 +85,7 @@ fn rows_cannot_end_a_line() {
     let operation = operation(&compile(&planned, &[])).expect("it compiles");
     let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 1, now: 5 };
     let mut command = Vec::new();
-    operation.envelope.rcpt(0, (&call, operation.rows.as_deref()), &mut command);
+    operation.envelope.rcpt(0, &call, operation.rows.as_deref(), &mut command);
     assert_eq!(String::from_utf8(command).unwrap(), "RCPT TO:<a@b>??RCPT TO:<c@d>\r\n");
 }
 

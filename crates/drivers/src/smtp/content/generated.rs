@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::filler::{Filler, LINE};
 use super::header::{Header, fill_in};
-use super::{Context, LEAD, Rendered, TooSmall};
+use super::{LEAD, MessageContext, Rendered, TooSmall};
 
 /// Filler up to this size is copied, so that the whole content is sent in one write; more is sent from where it lies.
 const INLINE: usize = 64 * 1024;
@@ -37,9 +37,10 @@ impl Generated {
     /// Errors: the header of the example and the line with the nonce are longer
     pub fn new(
         size: u64,
-        (header, nonce): (Header, Template),
+        header: Header,
+        nonce: Template,
         eight_bit: bool,
-        example: &Context<'_>,
+        example: &MessageContext<'_>,
     ) -> Result<Self, TooSmall> {
         let lines = usize::try_from(size).unwrap_or(usize::MAX) / LINE + 1;
         let mut generated = Self {
@@ -52,8 +53,8 @@ impl Generated {
             hashed: Sha256::new(),
         };
         let mut out = Rendered::default();
-        generated.header.render((example.call, example.rows), &mut out.bytes);
-        let filling = generated.room(example, out.bytes.len(), &mut out)?;
+        generated.header.render(example.call, example.rows, &mut out.bytes);
+        let filling = generated.filling_length(example, out.bytes.len(), &mut out)?;
         generated.filler = Filler::new(lines, eight_bit);
         generated.known = (filling / LINE).saturating_sub(SPARE);
         generated.hashed.update(generated.filler.lines(generated.known, false));
@@ -63,10 +64,10 @@ impl Generated {
     /// Renders the content of this call.
     ///
     /// Errors: its header and the line with the nonce are longer than the message is to be
-    pub fn render(&self, context: &Context<'_>, out: &mut Rendered) -> Result<(), TooSmall> {
-        let digest_at = self.header.render((context.call, context.rows), &mut out.bytes);
+    pub fn render(&self, context: &MessageContext<'_>, out: &mut Rendered) -> Result<(), TooSmall> {
+        let digest_at = self.header.render(context.call, context.rows, &mut out.bytes);
         let head = out.bytes.len() - LEAD;
-        let filling = self.room(context, head, out)?;
+        let filling = self.filling_length(context, head, out)?;
         let (lines, rest) = (filling / LINE, filling % LINE);
         let filler = self.filler.lines(lines, context.dots);
         if filler.len() <= INLINE {
@@ -85,9 +86,9 @@ impl Generated {
     }
 
     /// Renders the line with the nonce into the first scratch, and gives how many bytes are left before it.
-    fn room(
+    fn filling_length(
         &self,
-        context: &Context<'_>,
+        context: &MessageContext<'_>,
         head: usize,
         out: &mut Rendered,
     ) -> Result<usize, TooSmall> {

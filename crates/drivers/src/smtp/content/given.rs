@@ -5,7 +5,7 @@ use plan::template::Template;
 use sha2::{Digest, Sha256};
 
 use super::header::{Header, fill_in};
-use super::{Context, LEAD, Rendered};
+use super::{LEAD, MessageContext, Rendered};
 use crate::smtp::codec::text::{Dots, body_of, lines};
 
 /// A body, or a whole message.
@@ -38,8 +38,8 @@ impl Given {
     }
 
     /// Renders the content of this call.
-    pub fn render(&self, context: &Context<'_>, out: &mut Rendered) {
-        let digest_at = self.header.render((context.call, context.rows), &mut out.bytes);
+    pub fn render(&self, context: &MessageContext<'_>, out: &mut Rendered) {
+        let digest_at = self.header.render(context.call, context.rows, &mut out.bytes);
         let head = out.bytes.len();
         out.eight_bit = !out.bytes[LEAD..].is_ascii();
         match &self.text {

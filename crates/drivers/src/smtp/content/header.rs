@@ -44,7 +44,7 @@ impl Header {
     }
 
     /// Appends the header; gives the place of the digest, which is filled in later.
-    pub fn render(&self, (call, rows): (&Call, Option<&Rows>), out: &mut Vec<u8>) -> usize {
+    pub fn render(&self, call: &Call, rows: Option<&Rows>, out: &mut Vec<u8>) -> usize {
         let mut digest = out.len();
         for piece in &self.0 {
             match piece {

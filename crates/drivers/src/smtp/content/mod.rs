@@ -25,7 +25,7 @@ pub const LEAD: usize = 32;
 
 /// What a content is rendered for.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct MessageContext<'a> {
     /// The operation about to be performed.
     pub call: &'a Call,
     /// Its data.
@@ -75,7 +75,7 @@ impl Content {
     ///
     /// Errors: a generated message cannot be of the size asked for
     /// Cost:   O(n) for what is given and short, O(header) for what is generated; allocates only when memory must grow
-    pub fn render(&self, context: &Context<'_>, out: &mut Rendered) -> Result<(), TooSmall> {
+    pub fn render(&self, context: &MessageContext<'_>, out: &mut Rendered) -> Result<(), TooSmall> {
         out.bytes.clear();
         out.bytes.resize(LEAD, 0);
         (out.shared, out.split) = (0, 0);

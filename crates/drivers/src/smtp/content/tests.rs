@@ -9,7 +9,7 @@ use super::filler::{Filler, LINE};
 use super::generated::Generated;
 use super::given::Given;
 use super::header::{Header, Piece};
-use super::{Content, Context, LEAD, Rendered};
+use super::{Content, LEAD, MessageContext, Rendered};
 use crate::smtp::codec::text::{Dots, body_of};
 
 fn call(sequence: u64, now: u64) -> Call {
@@ -34,15 +34,15 @@ fn header() -> Header {
 
 fn generated(size: u64) -> Content {
     let call = call(0, 1_000_000_000);
-    let example = Context { call: &call, rows: None, dots: true };
-    let parts = (header(), template("{{nonce}}"));
-    Content::Generated(Box::new(Generated::new(size, parts, false, &example).unwrap()))
+    let example = MessageContext { call: &call, rows: None, dots: true };
+    let (header, nonce) = (header(), template("{{nonce}}"));
+    Content::Generated(Box::new(Generated::new(size, header, nonce, false, &example).unwrap()))
 }
 
 /// All that is sent of a content.
 fn wire(content: &Content, call: &Call, dots: bool) -> (Vec<u8>, u64) {
     let mut out = Rendered::default();
-    content.render(&Context { call, rows: None, dots }, &mut out).unwrap();
+    content.render(&MessageContext { call, rows: None, dots }, &mut out).unwrap();
     let shared = &content.shared(dots)[..out.shared];
     let parts = [&out.bytes[LEAD..out.split], shared, &out.bytes[out.split..]];
     (parts.concat(), out.size)
@@ -123,17 +123,17 @@ fn filler_of_both_forms_is_the_same_text() {
 }
 
 #[test]
-fn a_header_that_leaves_no_room_is_told() {
+fn a_header_that_leaves_no_room_is_an_error() {
     let call = call(0, 1);
-    let example = Context { call: &call, rows: None, dots: true };
-    let error = Generated::new(100, (header(), template("{{nonce}}")), false, &example);
+    let example = MessageContext { call: &call, rows: None, dots: true };
+    let error = Generated::new(100, header(), template("{{nonce}}"), false, &example);
     let error = error.expect_err("too small");
     assert!(error.needed > 100 && error.size == 100, "{error}");
-    let exactly = Generated::new(error.needed, (header(), template("{{nonce}}")), false, &example);
+    let exactly = Generated::new(error.needed, header(), template("{{nonce}}"), false, &example);
     let exactly = Content::Generated(Box::new(exactly.unwrap()));
     check(&received(&wire(&exactly, &call, true).0), error.needed);
     let longer = Call { now: u64::MAX, ..call };
-    let context = Context { call: &longer, rows: None, dots: true };
+    let context = MessageContext { call: &longer, rows: None, dots: true };
     assert!(exactly.render(&context, &mut Rendered::default()).is_err(), "a nonce of more digits");
 }
 
@@ -173,10 +173,10 @@ fn memory_is_kept_from_one_message_to_the_next() {
     let content = generated(102_400);
     let mut out = Rendered::default();
     let [one, other] = [call(1, 1_000), call(2, 2_000)];
-    content.render(&Context { call: &one, rows: None, dots: true }, &mut out).unwrap();
+    content.render(&MessageContext { call: &one, rows: None, dots: true }, &mut out).unwrap();
     assert_eq!(out.shared, content_lines(&out), "long filler is sent from where it lies");
     let (first, capacity) = (out.bytes.as_ptr(), out.bytes.capacity());
-    content.render(&Context { call: &other, rows: None, dots: true }, &mut out).unwrap();
+    content.render(&MessageContext { call: &other, rows: None, dots: true }, &mut out).unwrap();
     assert_eq!((out.bytes.as_ptr(), out.bytes.capacity()), (first, capacity));
     assert!(capacity < 4096, "a connection holds {capacity} bytes of 100 KiB");
 }

@@ -1,6 +1,6 @@
 //! Faults on a part: a shell with a process beside it, in whose place it starts another one.
 
-use plan::fault::{Action, Fault, Step, Whom};
+use plan::fault::{Fault, FaultAction, FaultStep, FaultTarget};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
@@ -21,13 +21,13 @@ fn kept() -> Service {
     service("two", &format!("{BEGUN}while :; do wait $part; work; done"))
 }
 
-fn whom(part: &str) -> Whom {
+fn whom(part: &str) -> FaultTarget {
     let part = (!part.is_empty()).then(|| part.to_owned());
-    Whom { process: "two".to_owned(), part }
+    FaultTarget { process: "two".to_owned(), part }
 }
 
-fn step(part: &str, action: Action) -> Step {
-    Step { at: Duration::ZERO, whom: whom(part), action }
+fn step(part: &str, action: FaultAction) -> FaultStep {
+    FaultStep { at: Duration::ZERO, whom: whom(part), action }
 }
 
 fn started(folder: &Folder, service: Service) -> Processes {
@@ -71,15 +71,15 @@ fn a_part_is_hit_and_so_is_who_comes_in_its_place() {
     let front = leader(&processes);
     processes.begin_measure();
     let first = sleeper(&processes).unwrap();
-    assert_eq!(processes.inject(&step("part", Action::Kill)), Ok(()));
+    assert_eq!(processes.inject(&step("part", FaultAction::Kill)), Ok(()));
     let second = successor(&processes, first);
     assert!(!lives(first));
-    assert_eq!(processes.inject(&step("part", Action::Freeze)), Ok(()));
+    assert_eq!(processes.inject(&step("part", FaultAction::Freeze)), Ok(()));
     await_that("it stands still", || stands_still(second));
     assert!(!stands_still(front), "and nobody else does");
-    assert_eq!(processes.inject(&step("part", Action::Continue)), Ok(()));
+    assert_eq!(processes.inject(&step("part", FaultAction::Continue)), Ok(()));
     await_that("it goes on", || !stands_still(second));
-    assert_eq!(processes.inject(&step("part", Action::Stop)), Ok(()));
+    assert_eq!(processes.inject(&step("part", FaultAction::Stop)), Ok(()));
     let third = successor(&processes, second);
     processes.end_measure();
     assert_eq!(processes.died(), None, "the system itself lives on");
@@ -97,7 +97,7 @@ fn a_part_is_hit_and_so_is_who_comes_in_its_place() {
 fn a_part_that_could_not_be_hit_is_refused_before_the_load() {
     let refused = |service: Service, part: &str| {
         let folder = Folder::new();
-        let (at, action) = (Duration::from_secs(1), Action::Kill);
+        let (at, action) = (Duration::from_secs(1), FaultAction::Kill);
         let mut arm = arm(vec![service]);
         arm.faults = vec![Fault { whom: whom(part), at, action, undone_after: None }];
         let error = folder.launcher().start(&arm, &never).unwrap_err();
@@ -137,16 +137,16 @@ fn a_part_that_is_gone_is_not_hit() {
     let alone = service("two", &format!("{BEGUN}exec tail -f /dev/null"));
     let mut processes = started(&folder, alone);
     let part = sleeper(&processes).unwrap();
-    assert_eq!(processes.inject(&step("part", Action::Freeze)), Ok(()));
+    assert_eq!(processes.inject(&step("part", FaultAction::Freeze)), Ok(()));
     kill(part);
     await_that("it ends", || !lives(part));
     let told = |text: &str| Err(text.to_owned());
-    assert_eq!(processes.inject(&step("part", Action::Continue)), told("it has ended"));
+    assert_eq!(processes.inject(&step("part", FaultAction::Continue)), told("it has ended"));
     let none = told("it has ended and was not replaced");
-    assert_eq!(processes.inject(&step("part", Action::Kill)), none);
+    assert_eq!(processes.inject(&step("part", FaultAction::Kill)), none);
     kill(leader(&processes));
     let gone = told("the process that started it has ended: killed by signal 9");
-    await_that("its end is seen", || processes.inject(&step("part", Action::Kill)) == gone);
+    await_that("its end is seen", || processes.inject(&step("part", FaultAction::Kill)) == gone);
 }
 
 /// Two parts that are alike have ended, and one new process has started.
@@ -171,12 +171,12 @@ wait $a; wait $b; read -r go < "$0"; sleep 1000 & wait
     }
     let told = |text: &str| Err(text.to_owned());
     let none = told("it has ended and was not replaced");
-    assert_eq!(processes.inject(&step("a", Action::Kill)), none);
+    assert_eq!(processes.inject(&step("a", FaultAction::Kill)), none);
     fs::write(&go, "go\n").unwrap();
     await_that("one comes", || sleeper(&processes).is_some());
     for part in ["a", "b"] {
         let other = told("it has ended, and its successor may be that of another part");
-        assert_eq!(processes.inject(&step(part, Action::Kill)), other);
+        assert_eq!(processes.inject(&step(part, FaultAction::Kill)), other);
     }
 }
 
@@ -185,9 +185,9 @@ fn a_restarted_process_names_its_parts_anew() {
     let folder = Folder::new();
     let mut processes = started(&folder, kept());
     let first = sleeper(&processes).unwrap();
-    assert_eq!(processes.inject(&step("", Action::Kill)), Ok(()));
-    assert_eq!(processes.inject(&step("", Action::Start)), Ok(()));
-    await_that("it is ready", || processes.inject(&step("part", Action::Kill)).is_ok());
+    assert_eq!(processes.inject(&step("", FaultAction::Kill)), Ok(()));
+    assert_eq!(processes.inject(&step("", FaultAction::Start)), Ok(()));
+    await_that("it is ready", || processes.inject(&step("part", FaultAction::Kill)).is_ok());
     assert!(!lives(first));
     assert!(lives(leader(&processes)));
 }

@@ -29,7 +29,7 @@ fn test_trial() -> TestTrial {
 fn both(
     test_trial: &TestTrial,
     urls: [&str; 2],
-    run: impl FnOnce(&[Setup<'_, Echo>], &mut dyn FnMut(usize, TrialOutput)) -> Vec<Trial>,
+    run: impl FnOnce(&[Setup<'_, Echo>], &mut dyn FnMut(usize, TrialOutput)) -> Vec<TrialFacts>,
 ) -> Vec<TestResult> {
     let arms = urls.map(|url| test_trial.arm(url.to_owned()));
     let seed = test_trial.seed;

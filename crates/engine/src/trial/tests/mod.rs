@@ -18,7 +18,7 @@ use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
 use record::event::{Event, EventKind};
-use record::{EarlyEnd, EndReason, Trial};
+use record::{EarlyEnd, EndReason, TrialFacts};
 
 use super::{Setup, TrialOutput, run_virtual};
 use crate::clock::Virtual;
@@ -47,7 +47,7 @@ struct TestTrial {
 
 /// What it left.
 struct TestResult {
-    trial: Trial,
+    trial: TrialFacts,
     events: Vec<Event>,
     windows: Vec<record::Window>,
     samples: u64,

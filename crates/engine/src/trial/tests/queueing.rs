@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use plan::load::{ArrivalProcess, Model, WarmUp};
-use plan::randomness::{Stream, draw, unit};
+use plan::randomness::{RandomStream, draw, unit};
 
 use super::TestTrial;
 use super::echo::answer_in_turn;
@@ -39,7 +39,7 @@ fn exponential(seed: u64) -> Box<dyn FnMut() -> u64> {
     Box::new(move || {
         served += 1;
         // A stream of its own: no draw that the schedule uses. Draws lie in (0, 1].
-        (-unit(draw(seed, Stream::Content, served)).ln() * SERVICE).round() as u64
+        (-unit(draw(seed, RandomStream::Content, served)).ln() * SERVICE).round() as u64
     })
 }
 

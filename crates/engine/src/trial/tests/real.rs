@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use plan::plan::TrialPlan;
-use record::Trial;
+use record::TrialFacts;
 use record::event::{EventKind, Phase};
 
 use super::echo::{Echo, PANIC};
@@ -36,7 +36,7 @@ pub(super) fn echo_server(answer: Option<u8>) -> String {
     format!("http://{address}")
 }
 
-fn run(test_trial: &TestTrial, url: String) -> (Trial, Vec<EventKind>) {
+fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
     let mut arm = test_trial.arm(url);
     arm.load.workers = arm.load.workers.or(Some(2));
     let setup = Setup {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::folder::names;
-use record::summary::{Arm, Change, Comparison, Judgement, Sides, Summary, Trial, Validity};
+use record::summary::{Arm, Change, Comparison, Judgement, Sides, Summary, TrialSummary, Validity};
 use serde::Serialize;
 use serde_json::Value;
 use stats::comparison::correction::holm;
@@ -152,11 +152,11 @@ fn metrics(baseline: &Side<'_>, bounds: &[RatioCriterion]) -> Vec<(String, Strin
     kept
 }
 
-fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
+fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a TrialSummary> {
     counted(side, arm).filter(|trial| trial.is_usable()).collect()
 }
 
-fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
+fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a TrialSummary> {
     let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
     arms.flat_map(Arm::counted)
 }

@@ -145,7 +145,7 @@ fn what_is_given_up_by_chance_would_have_failed_in_full() {
             let fails = judged.result == record::summary::Judgement::Fail;
             let beyond = made.trial.totals.total().response_time.count_above(20 * MS);
             // As if operations were independent, with no other slow one.
-            let naive = proportion::judge(beyond, 12_000, 1.0, 1.0 - q, 0.95) == Side::Above;
+            let naive = proportion::judge(beyond, 12_000, 1.0, 1.0 - q, 0.95) == LimitSide::Above;
             failed += u32::from(fails);
             given_up += u32::from(lost.contains(&judged.text));
             wrong += u32::from(lost.contains(&judged.text) && !fails);

@@ -1,6 +1,6 @@
 //! What several trials show alike.
 
-use record::summary::{Arm, Finding, Severity, Summary, Trial};
+use record::summary::{Arm, Finding, Severity, Summary, TrialSummary};
 
 use crate::example;
 use crate::findings::groups;
@@ -10,7 +10,8 @@ fn run(arms: &[&str], trials: u32, code: &str, found: &[(usize, u32, f64)]) -> S
     let mut summary = example::summary();
     let trial = summary.arms[0].trials[0].clone();
     let made = |(place, name): (u32, &&str)| {
-        let trials = (1..=trials).map(|one| Trial { index: place * trials + one, ..trial.clone() });
+        let trials =
+            (1..=trials).map(|one| TrialSummary { index: place * trials + one, ..trial.clone() });
         Arm { name: (*name).to_owned(), trials: trials.collect(), ..summary.arms[0].clone() }
     };
     let arms: Vec<Arm> = (0..).zip(arms).map(made).collect();

@@ -1,6 +1,6 @@
 //! Rows that look at several trials.
 
-use record::summary::{Arm, CountsFor, Finding, Machine, Trial};
+use record::summary::{Arm, CountsFor, Finding, Machine, TrialSummary};
 
 use crate::case::RunView;
 use crate::example;
@@ -15,7 +15,7 @@ fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
 fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
     let mut arm = example::summary().arms.remove(0);
     let made = |&(rate, started, failed): &(f64, u64, u64)| {
-        let trial: &mut Trial = &mut arm.trials[0];
+        let trial: &mut TrialSummary = &mut arm.trials[0];
         trial.load.offered_rate = Some(rate);
         trial.accounting.started = started;
         trial.accounting.failed = failed;
@@ -26,12 +26,12 @@ fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
 }
 
 /// The same with a trial more in each arm, made of its first one, that does not count.
-fn with_one_aside(arms: &[Arm], change: impl Fn(&mut Trial)) -> Vec<Arm> {
+fn with_one_aside(arms: &[Arm], change: impl Fn(&mut TrialSummary)) -> Vec<Arm> {
     let mut arms = arms.to_vec();
     for (arm, counts_for) in
         arms.iter_mut().zip([CountsFor::Noise, CountsFor::Nothing].into_iter().cycle())
     {
-        let mut aside = Trial { counts_for, ..arm.trials[0].clone() };
+        let mut aside = TrialSummary { counts_for, ..arm.trials[0].clone() };
         change(&mut aside);
         arm.trials.insert(0, aside);
     }
@@ -109,7 +109,7 @@ fn memory_that_is_nearly_full_is_told() {
 
 #[test]
 fn trials_that_do_not_count_neither_make_nor_hide_what_is_told_of_a_run() {
-    let told = |arms: &[Arm], memory, change: fn(&mut Trial)| {
+    let told = |arms: &[Arm], memory, change: fn(&mut TrialSummary)| {
         let plain = of_run(arms, &Machine { memory_bytes: memory, ..Machine::default() });
         let aside = with_one_aside(arms, change);
         let told = of_run(&aside, &Machine { memory_bytes: memory, ..Machine::default() });

@@ -62,7 +62,7 @@ fn died_and_repeated(superseded: bool) -> Summary {
     };
     let spans = ["connect".to_owned()];
     let mut summariser = Summariser::new(&plan);
-    let first = record::Trial { died: Some("shop ended".into()), ..made.trial.clone() };
+    let first = record::TrialFacts { died: Some("shop ended".into()), ..made.trial.clone() };
     let input = TrialInput { trial: &first, spans: &spans, windows: &windows };
     if superseded {
         summariser.add_superseded(input).unwrap();
@@ -70,7 +70,7 @@ fn died_and_repeated(superseded: bool) -> Summary {
     } else {
         summariser.add(input).unwrap();
     }
-    let second = record::Trial { index: 2, ..made.trial.clone() };
+    let second = record::TrialFacts { index: 2, ..made.trial.clone() };
     summariser.add(TrialInput { trial: &second, spans: &spans, windows: &windows }).unwrap();
     summariser.finish(crate::example::run())
 }
@@ -112,7 +112,7 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
         let input = |trial| TrialInput { trial, spans: &spans, windows: &windows };
         summariser.add(input(&made.trial)).unwrap();
         let early_end = Some(given_up.clone());
-        let second = record::Trial { index: 2, block: 2, early_end, ..made.trial.clone() };
+        let second = record::TrialFacts { index: 2, block: 2, early_end, ..made.trial.clone() };
         summariser.take(input(&second), superseded).unwrap();
         let summary = summariser.finish(crate::example::run());
         assert!(codes(&summary).contains(&"interrupted"), "{:?}", codes(&summary));

@@ -22,7 +22,7 @@ fn matrix(arms: &[&str]) -> Summary {
         let factors = levels.map(|(factor, level)| (factor.to_owned(), level.into())).collect();
         let mut arm =
             Arm { name: (*name).to_owned(), factors, values: BTreeMap::new(), trials: Vec::new() };
-        arm.trials = vec![trial.clone(), Trial { index: 2, ..trial }];
+        arm.trials = vec![trial.clone(), TrialSummary { index: 2, ..trial }];
         summary.arms.push(arm);
     }
     summary.criteria.truncate(1);

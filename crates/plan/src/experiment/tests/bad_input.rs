@@ -338,7 +338,7 @@ fn an_unknown_system_names_the_near_one() {
 
 #[test]
 fn no_damage_to_a_file_makes_the_reader_panic() {
-    use crate::randomness::{Stream, below, draw};
+    use crate::randomness::{RandomStream, below, draw};
     let whole = r#"title = "é {{env.TOKEN}}"
 criteria = ["a p99 < 20ms", "a n / failed == 100%"]
 [factors]
@@ -368,8 +368,9 @@ targets = { file = "targets.txt" }
     let places: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
     let mut refused = 0;
     for case in 0..1500 {
-        let bits =
-            |n: u64, bound: usize| below(draw(case, Stream::Content, n), bound as u64) as usize;
+        let bits = |n: u64, bound: usize| {
+            below(draw(case, RandomStream::Content, n), bound as u64) as usize
+        };
         let start = places[bits(0, places.len())];
         let end = places[bits(1, places.len())].clamp(start, start + 12);
         let end = (end..).find(|at| whole.is_char_boundary(*at)).unwrap();

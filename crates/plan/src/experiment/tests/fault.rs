@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Options, plan, read};
-use crate::fault::{Action, Fault, Whom};
+use crate::fault::{Fault, FaultAction, FaultTarget};
 
 /// A service, a system, ten seconds of load, and these faults.
 fn file(faults: &str) -> String {
@@ -14,8 +14,8 @@ fn file(faults: &str) -> String {
     )
 }
 
-fn whom(process: &str, part: Option<&str>) -> Whom {
-    Whom { process: process.to_owned(), part: part.map(str::to_owned) }
+fn whom(process: &str, part: Option<&str>) -> FaultTarget {
+    FaultTarget { process: process.to_owned(), part: part.map(str::to_owned) }
 }
 
 #[test]
@@ -26,13 +26,13 @@ fn a_fault_says_whom_when_what_and_for_how_long() {
         Fault {
             whom: whom("nats", None),
             at: Duration::from_secs(10),
-            action: Action::Kill,
+            action: FaultAction::Kill,
             undone_after: Some(Duration::from_secs(4)),
         },
         Fault {
             whom: whom("system", None),
             at: Duration::from_millis(1500),
-            action: Action::Stop,
+            action: FaultAction::Stop,
             undone_after: None,
         },
     ];

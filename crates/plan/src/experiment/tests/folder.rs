@@ -36,7 +36,7 @@ http = { path = "/" }
 #[test]
 fn the_folder_of_the_file_stands_wherever_it_is_asked_for() {
     for (folder, found) in [("lab/exp", "lab/exp"), ("/lab/", "/lab"), ("", ".")] {
-        let world = World { inputs: &Below(folder), known: &Build };
+        let world = ExperimentContext { inputs: &Below(folder), known: &Build };
         let options = Options { fresh_seed: 1, ..Options::default() };
         let loaded = load("test.toml", FILE, world, &options);
         let plan = loaded.unwrap_or_else(|bad| panic!("{}", bad.render(Colour::Off))).plan;
@@ -54,7 +54,7 @@ fn the_folder_of_the_file_stands_wherever_it_is_asked_for() {
 #[test]
 fn the_plan_is_the_same_from_wherever_the_file_is_reached() {
     let [here, there] = ["lab/exp", "/home/anna/lab/exp"].map(|folder| {
-        let world = World { inputs: &Below(folder), known: &Build };
+        let world = ExperimentContext { inputs: &Below(folder), known: &Build };
         let options = Options { fresh_seed: 1, ..Options::default() };
         load("test.toml", FILE, world, &options).unwrap_or_else(|_| panic!("{folder}")).plan
     });

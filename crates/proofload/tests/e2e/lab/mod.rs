@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use process::Running;
-use record::summary::{Summary, Trial};
+use record::summary::{Summary, TrialSummary};
 
 /// The binary under test.
 pub const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
@@ -171,7 +171,7 @@ impl From<Output> for Ran {
 }
 
 /// The only trial of a run of one.
-pub fn only_trial(summary: &Summary) -> &Trial {
+pub fn only_trial(summary: &Summary) -> &TrialSummary {
     assert_eq!(summary.arms.len(), 1, "one arm");
     assert_eq!(summary.arms[0].trials.len(), 1, "one trial");
     &summary.arms[0].trials[0]
@@ -189,7 +189,7 @@ pub fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s str> {
 }
 
 /// The two identities of the accounting.
-pub fn assert_accounting(trial: &Trial) {
+pub fn assert_accounting(trial: &TrialSummary) {
     let sums = trial.accounting;
     assert_eq!(sums.planned, sums.started + sums.missed, "{sums:?}");
     assert_eq!(sums.started, sums.succeeded + sums.failed + sums.abandoned, "{sums:?}");

@@ -1,7 +1,7 @@
 //! Fresh trials at the low end, mixed with one below it and one at the high end.
 
 use super::standing::Tally;
-use super::{Outcome, Purpose, Step, readable};
+use super::{Purpose, SearchStep, StepOutcome, readable};
 use crate::chance::Chance;
 
 /// Four of five must pass.
@@ -21,7 +21,7 @@ pub(super) struct Confirmation {
     pub(super) tally: Tally,
     /// Below it.
     pub(super) below: Tally,
-    queue: Vec<Step>,
+    queue: Vec<SearchStep>,
     of: u32,
 }
 
@@ -42,7 +42,7 @@ impl Confirmation {
     /// So many trials at the rate, in an order drawn from the seed; and one above, at the high end where that is known,
     /// so that its failure is seen a second time.
     pub(super) fn new(rate: f64, above: Option<f64>, seconds: f64, many: u32, seed: u64) -> Self {
-        let step = |rate, purpose| Step { rate, seconds, purpose };
+        let step = |rate, purpose| SearchStep { rate, seconds, purpose };
         let above = above.unwrap_or_else(|| readable(rate * ABOVE));
         let mut queue = vec![step(rate, Purpose::Confirm); many as usize];
         queue.push(step(readable(rate * BELOW), Purpose::Check));
@@ -59,12 +59,12 @@ impl Confirmation {
         self.queue.retain(|step| (least..=most).contains(&step.rate));
     }
 
-    pub(super) fn next_step(&self) -> Option<Step> {
+    pub(super) fn next_step(&self) -> Option<SearchStep> {
         self.queue.last().copied()
     }
 
     /// The trial asked for last has ended.
-    pub(super) fn hear(&mut self, step: Step, outcome: Outcome) -> Answer {
+    pub(super) fn hear(&mut self, step: SearchStep, outcome: StepOutcome) -> Answer {
         self.queue.pop();
         match step.purpose {
             Purpose::Check if step.rate < self.rate => return self.hear_below(step, outcome),
@@ -75,9 +75,9 @@ impl Confirmation {
     }
 
     /// A failure is looked at again, up to twice.
-    fn hear_below(&mut self, step: Step, outcome: Outcome) -> Answer {
+    fn hear_below(&mut self, step: SearchStep, outcome: StepOutcome) -> Answer {
         // A first trial that cannot be decided says nothing about the order of rates.
-        if outcome != Outcome::Undecided || self.below.failed > 0 {
+        if outcome != StepOutcome::Undecided || self.below.failed > 0 {
             self.below.add(outcome);
         }
         if self.below.others() >= DISPROVED {

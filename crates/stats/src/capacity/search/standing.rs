@@ -1,10 +1,10 @@
 //! What is known of each rate that was tried.
 
-use super::{Bracket, Outcome, SAME};
+use super::{Bracket, SAME, StepOutcome};
 
 /// What the trials at a rate say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum RateVerdict {
     Passed,
     Undecided,
     Failed,
@@ -36,11 +36,11 @@ pub(super) struct Standings {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, outcome: Outcome) {
+    pub(super) fn add(&mut self, outcome: StepOutcome) {
         match outcome {
-            Outcome::Passed => self.passed += 1,
-            Outcome::Failed => self.failed += 1,
-            Outcome::Undecided | Outcome::Invalid => self.undecided += 1,
+            StepOutcome::Passed => self.passed += 1,
+            StepOutcome::Failed => self.failed += 1,
+            StepOutcome::Undecided | StepOutcome::Invalid => self.undecided += 1,
         }
     }
 
@@ -54,21 +54,21 @@ impl Tally {
         self.passed > 0 && self.failed > 0
     }
 
-    fn verdict(self) -> Verdict {
+    fn verdict(self) -> RateVerdict {
         match (self.passed > 0, self.failed > 0) {
-            (true, false) => Verdict::Passed,
-            (false, true) => Verdict::Failed,
-            _ => Verdict::Undecided,
+            (true, false) => RateVerdict::Passed,
+            (false, true) => RateVerdict::Failed,
+            _ => RateVerdict::Undecided,
         }
     }
 }
 
 impl Standing {
     /// A rate that was not confirmed was not shown to fail either.
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> RateVerdict {
         match self.confirmed {
-            Some(true) => Verdict::Passed,
-            Some(false) => Verdict::Undecided,
+            Some(true) => RateVerdict::Passed,
+            Some(false) => RateVerdict::Undecided,
             None => self.tally.verdict(),
         }
     }
@@ -84,7 +84,7 @@ impl Standing {
 
 impl Standings {
     /// The longest trial at a rate speaks for it, and equally long ones together.
-    pub(super) fn hear(&mut self, rate: f64, seconds: f64, outcome: Outcome) {
+    pub(super) fn hear(&mut self, rate: f64, seconds: f64, outcome: StepOutcome) {
         let known = self.known_at(rate, seconds);
         if seconds < known.seconds {
             return;
@@ -162,16 +162,16 @@ impl Standings {
 
     /// Once a rate was not confirmed, the largest that was is the low end, whatever else passed once.
     pub(super) fn bracket(&self) -> Bracket {
-        let first = self.rates.iter().position(|known| known.verdict() != Verdict::Passed);
+        let first = self.rates.iter().position(|known| known.verdict() != RateVerdict::Passed);
         let (below, from) = self.rates.split_at(first.unwrap_or(self.rates.len()));
         let is_confirmed = |known: &&Standing| known.confirmed == Some(true);
         let confirmed = below.iter().rfind(is_confirmed).filter(|_| self.refused() > 0);
-        let failed = |known: &&Standing| known.verdict() == Verdict::Failed;
+        let failed = |known: &&Standing| known.verdict() == RateVerdict::Failed;
         Bracket {
             low: confirmed.or(below.last()).map(|known| known.rate),
             not_shown: from.first().map(|known| known.rate),
             high: from.iter().find(failed).map(|known| known.rate),
-            in_disorder: from.iter().any(|known| known.verdict() == Verdict::Passed),
+            in_disorder: from.iter().any(|known| known.verdict() == RateVerdict::Passed),
         }
     }
 

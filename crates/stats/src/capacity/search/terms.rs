@@ -2,7 +2,7 @@
 
 /// What is searched, and what it may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct SearchSettings {
     /// First rate, per second.
     pub start: f64,
     /// Rate that is never exceeded.
@@ -47,7 +47,7 @@ pub enum Purpose {
 
 /// A trial that is to be made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct SearchStep {
     /// Operations a second.
     pub rate: f64,
     /// Length of the measure phase.
@@ -58,7 +58,7 @@ pub struct Step {
 
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StepOutcome {
     /// The criteria are met.
     Passed,
     /// One is not.
@@ -71,7 +71,7 @@ pub enum Outcome {
 
 /// How the search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum SearchEnding {
     /// Both ends are known, and the low one is confirmed.
     Bracketed,
     /// The generator can not make a rate above the low end.

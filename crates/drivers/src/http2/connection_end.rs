@@ -6,13 +6,13 @@ use tokio::sync::Notify;
 
 /// What is known of a connection's peer and end; shared by the connection, its task and its streams.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct ConnectionEnd {
     has_come: Cell<bool>,
     speaks_http1: Cell<bool>,
     notify: Notify,
 }
 
-impl Ending {
+impl ConnectionEnd {
     /// The connection's task is over.
     pub fn come(&self) {
         self.has_come.set(true);

@@ -7,7 +7,7 @@ use super::*;
 /// Knows a system with a front, whose cost nothing has where there is none, and an observer.
 struct Knowing;
 
-impl Known for Knowing {
+impl KnownNames for Knowing {
     fn protocols(&self) -> &[&str] {
         Build.protocols()
     }
@@ -20,10 +20,14 @@ impl Known for Knowing {
         let has_front = set.get("front").is_some_and(|front| front == "front");
         let is_idle = system == "search" && !has_front && set.contains_key("front_cost");
         let (key, what) = ("front_cost".to_owned(), "there is no front".to_owned());
-        is_idle.then_some(BadSetting { key, what, kind: Wrong::Idle }).into_iter().collect()
+        is_idle.then_some(BadSetting { key, what, kind: SettingError::Idle }).into_iter().collect()
     }
 
-    fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
+    fn reported_names(
+        &self,
+        system: &str,
+        set: &BTreeMap<String, String>,
+    ) -> Option<ReportedNames> {
         let other_parts = set.get("front").is_some_and(|front| front.contains("{upstream}"));
         match system {
             "search" => {
@@ -33,11 +37,15 @@ impl Known for Knowing {
                 };
                 let (parts, counts) = (names(&["gateway", "front"]), Vec::new());
                 let listening = names(&["http", "gateway"]);
-                Some(Tells { parts, other_parts, counts, listening, processes })
+                Some(ReportedNames { parts, other_parts, counts, listening, processes })
             }
             "judge" => {
                 let listening = names(&["http"]);
-                Some(Tells { counts: names(&["recall"]), listening, ..Tells::default() })
+                Some(ReportedNames {
+                    counts: names(&["recall"]),
+                    listening,
+                    ..ReportedNames::default()
+                })
             }
             _ => None,
         }
@@ -66,7 +74,7 @@ http = { path = "/", told = ["gateway"] }
 "#;
 
 fn checked(text: &str) -> Result<Experiment, String> {
-    let world = World { inputs: &Memory::new(), known: &Knowing };
+    let world = ExperimentContext { inputs: &Memory::new(), known: &Knowing };
     let options = Options { fresh_seed: 1, ..Options::default() };
     load("test.toml", text, world, &options).map_err(|refused| refused.render(Colour::Off))
 }

@@ -6,18 +6,18 @@ use engine::clock::Clock;
 use engine::driver::Exchange;
 use plan::operation::{PARTS_LIMIT, Part};
 
-use super::codec::server_timing::{self, Metric};
+use super::codec::server_timing::{self, TimingMetric};
 
 /// The parts that an operation reads the times of.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ReportedTimes {
     /// Name and place of each.
     parts: Vec<(String, usize)>,
     /// Elements of the field that could not be understood, over all workers.
     malformed: AtomicU64,
 }
 
-impl Told {
+impl ReportedTimes {
     /// Of the parts as planned.
     pub fn of(parts: &[Part]) -> Self {
         let parts = parts.iter().map(|part| (part.name.clone(), part.place)).collect();
@@ -51,14 +51,14 @@ impl Told {
     fn times(&self, head: &[u8]) -> impl Iterator<Item = (usize, u64)> {
         let mut sums = [None; PARTS_LIMIT];
         server_timing::in_head(head, |metric| match metric {
-            Metric::Told(name, Some(time)) => {
+            TimingMetric::Named(name, Some(time)) => {
                 let part = self.parts.iter().find(|part| part.0.as_bytes() == name);
                 if let Some(sum) = part.and_then(|part| sums.get_mut(part.1)) {
                     *sum = Some(sum.unwrap_or(0_u64).saturating_add(time));
                 }
             }
-            Metric::Told(_, None) => {}
-            Metric::Malformed => _ = self.malformed.fetch_add(1, Ordering::Relaxed),
+            TimingMetric::Named(_, None) => {}
+            TimingMetric::Malformed => _ = self.malformed.fetch_add(1, Ordering::Relaxed),
         });
         sums.into_iter().enumerate().filter_map(|(place, time)| Some((place, time?)))
     }

@@ -1,8 +1,8 @@
-//! A client of the channel that the streams of a connection share, and what wakes them.
+//! A client of the channel that the streams of a connection share, and how they are woken.
 //!
-//! Completions come in one ring, whoever they are for: who looks lays what is for others on their desks and wakes
-//! them. The runtime remembers one task for each descriptor, so that of all who wait one watches; when it has what it
-//! waited for, or gives up, it wakes another one, which watches from then on. Nothing here blocks.
+//! All completions come in one ring. A stream that reads the ring puts the completions of others into their slots and
+//! wakes them. The runtime keeps one waker for each descriptor, so one of the waiting streams watches for all; when it
+//! has its answer or gives up, it wakes another one, which watches from then on. Nothing here blocks.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -20,26 +20,26 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::yield_now;
 
-use super::channel::Wish;
 use super::failure::Failure;
+use super::options::AnswerOptions;
 
-/// A client, and a desk for each of its streams.
+/// A client with a slot for each of its streams.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SharedClient {
     client: RefCell<Client>,
     eventfd: AsyncFd<Arc<OwnedFd>>,
     socket: AsyncFd<Arc<OwnedFd>>,
-    desks: RefCell<Vec<Desk>>,
-    /// The desk that watches for all.
+    slots: RefCell<Vec<StreamSlot>>,
+    /// The slot that watches for all.
     watcher: Cell<Option<usize>>,
     is_armed: Cell<bool>,
-    /// Whether what it said can be relied on no more.
+    /// Whether the channel is out of step.
     is_lost: Cell<bool>,
 }
 
-/// What a stream has under way, and whom to wake when that has ended.
+/// The request of a stream, and the waker for its end.
 #[derive(Debug, Default)]
-struct Desk {
+struct StreamSlot {
     is_taken: bool,
     /// Number of the request; 0 for none.
     ticket: u64,
@@ -48,7 +48,7 @@ struct Desk {
     waker: Option<Waker>,
 }
 
-/// What is waited for. Who waits for less leaves the watch to who waits for more.
+/// What a stream waits for. One that waits for less leaves the watch to one that waits for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum Wait {
     #[default]
@@ -59,28 +59,28 @@ enum Wait {
     Answer,
 }
 
-/// Why a watch is over.
+/// Why a watch has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    /// Something was there before anybody slept.
-    There,
-    /// The eventfd was signalled, or another desk has laid something here.
+enum Wakeup {
+    /// A completion was there before the wait.
+    Ready,
+    /// The eventfd was signalled, or another stream has put a completion here.
     Woken,
-    /// The producer is gone.
+    /// The producer has ended.
     End,
 }
 
-/// Something under way or waited for at a desk; dropping it gives that up.
+/// A request under way or awaited in a slot; dropping it gives that up.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
-    link: &'a Link,
-    desk: usize,
+    client: &'a SharedClient,
+    slot: usize,
 }
 
-impl Link {
+impl SharedClient {
     /// Holds the greeting over a connected stream, and maps the regions.
     ///
-    /// Errors: the producer's refusal, its end, or what is no producer
+    /// Errors: the producer refused, ended, or does not follow the protocol
     pub(super) async fn over(stream: Stream) -> Result<Self, Failure> {
         let Stream::Unix(socket) = stream else {
             let detail = "a shared-memory channel is reached over a Unix socket";
@@ -100,14 +100,14 @@ impl Link {
             eventfd: watched(client.shared_eventfd())?,
             client: RefCell::new(client),
             socket,
-            desks: RefCell::default(),
+            slots: RefCell::default(),
             watcher: Cell::new(None),
             is_armed: Cell::new(false),
             is_lost: Cell::new(false),
         })
     }
 
-    /// It is out of step, for all of its streams.
+    /// Marks it as out of step, for all of its streams.
     pub(super) fn lose(&self) {
         self.is_lost.set(true);
     }
@@ -115,82 +115,82 @@ impl Link {
     /// Whether others of its streams can go on when one gives up. A stream that was alone takes its slots with it: it may
     /// have been given up because nobody answers.
     pub(super) fn goes_on(&self) -> bool {
-        self.desks.borrow().len() > 1 && !self.is_lost.get() && !self.is_over()
+        self.slots.borrow().len() > 1 && !self.is_lost.get() && !self.is_over()
     }
 
-    /// A desk for one more stream.
-    pub(super) fn take_desk(&self) -> usize {
-        let mut desks = self.desks.borrow_mut();
-        let free = desks.iter().position(|desk| !desk.is_taken).unwrap_or(desks.len());
-        if free == desks.len() {
-            desks.push(Desk::default());
+    /// A slot for one more stream.
+    pub(super) fn take_slot(&self) -> usize {
+        let mut slots = self.slots.borrow_mut();
+        let free = slots.iter().position(|slot| !slot.is_taken).unwrap_or(slots.len());
+        if free == slots.len() {
+            slots.push(StreamSlot::default());
         }
-        desks[free].is_taken = true;
+        slots[free].is_taken = true;
         free
     }
 
     /// The end of a stream.
-    pub(super) fn leave_desk(&self, desk: usize) {
-        self.desks.borrow_mut()[desk].is_taken = false;
+    pub(super) fn release_slot(&self, slot: usize) {
+        self.slots.borrow_mut()[slot].is_taken = false;
     }
 
-    /// Sends a request from this desk.
+    /// Sends a request from this slot.
     ///
     /// Errors: those of [`Client::submit`]
     pub(super) fn submit(
         &self,
-        desk: usize,
+        slot: usize,
         request: &[u8],
-        wish: Wish,
+        options: AnswerOptions,
     ) -> Result<Waiting<'_>, Error> {
         let mut client = self.client.borrow_mut();
-        client.ask_for_times(wish.times);
-        self.desks.borrow_mut()[desk].ticket = client.submit(request, wish.room)?;
-        Ok(Waiting { link: self, desk })
+        client.ask_for_times(options.times);
+        self.slots.borrow_mut()[slot].ticket = client.submit(request, options.room)?;
+        Ok(Waiting { client: self, slot })
     }
 
-    /// Resolves when the producer is gone.
-    pub(super) async fn end(&self, desk: usize) {
-        let _waiting = Waiting { link: self, desk };
-        // That it cannot be known is as bad as its end.
-        let _ = poll_fn(|context| self.poll_watch(desk, Wait::End, context)).await;
+    /// Resolves when the producer has ended.
+    pub(super) async fn end(&self, slot: usize) {
+        let _waiting = Waiting { client: self, slot };
+        // An error of the watch counts as its end.
+        let _ = poll_fn(|context| self.poll_watch(slot, Wait::End, context)).await;
     }
 
-    /// Watches, or leaves that to the desk that does.
+    /// Watches, or leaves that to the slot that does.
     fn poll_watch(
         &self,
         number: usize,
         wait: Wait,
         context: &mut Context<'_>,
-    ) -> Poll<io::Result<Seen>> {
-        let mut desks = self.desks.borrow_mut();
-        if desks[number].done.is_some() {
-            return Poll::Ready(Ok(Seen::Woken));
+    ) -> Poll<io::Result<Wakeup>> {
+        let mut slots = self.slots.borrow_mut();
+        if slots[number].done.is_some() {
+            return Poll::Ready(Ok(Wakeup::Woken));
         }
         if self.is_over() {
-            return Poll::Ready(Ok(Seen::End));
+            return Poll::Ready(Ok(Wakeup::End));
         }
-        desks[number].sleep(wait, context);
+        slots[number].sleep(wait, context);
         let other = self.watcher.get().filter(|watcher| *watcher != number);
-        if other.is_some_and(|watcher| desks[watcher].wait >= wait) {
+        if other.is_some_and(|watcher| slots[watcher].wait >= wait) {
             return Poll::Pending;
         }
-        drop(desks);
+        drop(slots);
         self.watcher.set(Some(number));
         if wait == Wait::Answer {
             if self.arm() {
-                return Poll::Ready(Ok(Seen::There));
+                return Poll::Ready(Ok(Wakeup::Ready));
             }
             if let Poll::Ready(readable) = self.eventfd.poll_read_ready(context) {
                 readable?.clear_ready();
                 self.disarm();
-                return Poll::Ready(Ok(Seen::Woken));
+                return Poll::Ready(Ok(Wakeup::Woken));
             }
         }
-        self.poll_hang_up(context).map_ok(|()| Seen::End)
+        self.poll_hang_up(context).map_ok(|()| Wakeup::End)
     }
 
-    /// Whether the producer is gone, as far as the runtime has heard; nobody need watch for this look.
+    /// Whether the producer has ended, as far as the runtime knows; works without a watch.
     fn is_over(&self) -> bool {
         let look = |_: &Arc<OwnedFd>| match self.client.borrow().is_gone() {
             true => Ok(()),
@@ -205,12 +205,12 @@ impl Link {
             if self.client.borrow().is_gone() {
                 return Poll::Ready(Ok(()));
             }
-            // Nothing more is to be said there, and what is said all the same means nothing.
+            // The protocol has no further messages there; ignore any.
             readable.clear_ready();
         }
     }
 
-    /// Asks for the eventfd: whether there is something to take already, so that nobody need wait.
+    /// Asks for the eventfd: whether there is something to take already, so that no wait is needed.
     fn arm(&self) -> bool {
         let is_there = !self.is_armed.replace(true) && self.client.borrow_mut().arm();
         if is_there {
@@ -225,63 +225,63 @@ impl Link {
         }
     }
 
-    /// Gives up what this desk waits for, and the watch with it.
+    /// Gives up what this slot waits for, and the watch with it.
     fn give_up(&self, number: usize) {
-        let mut desks = self.desks.borrow_mut();
-        let desk = &mut desks[number];
-        desk.wait = Wait::Nothing;
-        let ticket = mem::take(&mut desk.ticket);
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[number];
+        slot.wait = Wait::Nothing;
+        let ticket = mem::take(&mut slot.ticket);
         if ticket > 0 {
-            desk.done = None;
+            slot.done = None;
             self.client.borrow_mut().abandon(ticket);
         }
         if self.watcher.get().is_some_and(|watcher| watcher != number) {
             return;
         }
-        // Nobody watches any more: it was this one, or one that was woken to watch and gives up before it did.
+        // No stream watches any more: it was this one, or one that was woken to watch and gave up before it did.
         self.watcher.set(None);
         self.disarm();
-        if let Some(next) = desks.iter().max_by_key(|desk| desk.wait) {
+        if let Some(next) = slots.iter().max_by_key(|slot| slot.wait) {
             next.wake();
         }
     }
 }
 
 impl Waiting<'_> {
-    /// How the exchange has ended, if it has. What has ended of others is laid on their desks.
+    /// The answer, if there is one. Completions of other streams are put into their slots.
     pub(super) fn taken(&self) -> Option<Result<Answer, Error>> {
-        let mut desks = self.link.desks.borrow_mut();
-        let mut client = self.link.client.borrow_mut();
+        let mut slots = self.client.slots.borrow_mut();
+        let mut client = self.client.client.borrow_mut();
         let damage = loop {
             match client.take() {
-                Ok(Some(done)) => lay(&mut desks, self.desk, done),
+                Ok(Some(done)) => deliver(&mut slots, self.slot, done),
                 Ok(None) => break None,
                 Err(damage) => break Some(Err(damage)),
             }
         };
-        let desk = &mut desks[self.desk];
-        let Some(done) = desk.done.take() else { return damage };
-        desk.ticket = 0;
+        let slot = &mut slots[self.slot];
+        let Some(done) = slot.done.take() else { return damage };
+        slot.ticket = 0;
         Some(done.outcome)
     }
 
     /// Waits for its end, as the channel's README says: for the eventfd, and for the hang-up.
     ///
-    /// Errors: what the producer said instead, or what became of it
+    /// Errors: the producer refused or ended
     pub(super) async fn answer(&self) -> Result<Answer, Error> {
-        let Self { link, desk } = *self;
+        let Self { client, slot } = *self;
         loop {
-            let watch = poll_fn(|context| link.poll_watch(desk, Wait::Answer, context));
+            let watch = poll_fn(|context| client.poll_watch(slot, Wait::Answer, context));
             let doing = "waiting for an answer";
             let seen = watch.await.map_err(|source| Error::Io { doing, source })?;
-            if seen == Seen::There {
+            if seen == Wakeup::Ready {
                 yield_now().await;
             }
             // What was answered last came before the end.
             if let Some(answered) = self.taken() {
                 return answered;
             }
-            if seen == Seen::End {
+            if seen == Wakeup::End {
                 return Err(Error::Gone);
             }
         }
@@ -290,12 +290,12 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.link.give_up(self.desk);
+        self.client.give_up(self.slot);
     }
 }
 
-impl Desk {
-    /// Remembers whom to wake. A task keeps its waker, so this is a comparison and no more.
+impl StreamSlot {
+    /// Keeps the waker of the task. A task keeps its waker, so that this only compares.
     fn sleep(&mut self, wait: Wait, context: &Context<'_>) {
         self.wait = wait;
         match &mut self.waker {
@@ -311,13 +311,13 @@ impl Desk {
     }
 }
 
-/// Lays an exchange that has ended on the desk that it belongs to; nobody wakes himself.
-fn lay(desks: &mut [Desk], own: usize, done: Completed) {
-    let owner = desks.iter_mut().enumerate().find(|(_, desk)| desk.ticket == done.ticket);
-    if let Some((number, desk)) = owner {
-        desk.done = Some(done);
+/// Puts a completion into its slot and wakes its stream, unless that is the caller.
+fn deliver(slots: &mut [StreamSlot], own: usize, done: Completed) {
+    let owner = slots.iter_mut().enumerate().find(|(_, slot)| slot.ticket == done.ticket);
+    if let Some((number, slot)) = owner {
+        slot.done = Some(done);
         if number != own {
-            desk.wake();
+            slot.wake();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What complete answers are held against, whatever version of HTTP they came in.
+//! Checks complete answers, of any version of HTTP.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use record::{FailureKind, Outcome};
 
 use super::answer::{Keep, KeepBody};
 use super::codec::head::Coding;
-use super::compile::expect::Expectation;
-use super::request::Context;
-use super::told::Told;
-use crate::expect::evidence::{self, Evidence, Undecodable};
+use super::reported_times::ReportedTimes;
+use super::request::RenderContext;
+use crate::expect::answer_view::{self, AnswerView, Undecodable};
+use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
-use crate::expect::rule::Rule;
-use crate::probe::Check;
+use crate::expect::rule::AnswerRule;
+use crate::probe::CheckedExpectation;
 use crate::statuses::Statuses;
 
-/// What an operation expects of its answers, and reads from them.
+/// What an operation expects of its answers and reads from them.
 #[derive(Debug)]
-pub struct Judge {
+pub struct AnswerCheck {
     /// Data that templates refer to.
     pub rows: Option<Arc<Rows>>,
     /// Statuses that mean success.
     pub statuses: Statuses,
-    /// What else must hold.
-    pub rules: Vec<Rule>,
-    /// Where each declared number stands in the answer.
+    /// The other rules.
+    pub rules: Vec<AnswerRule>,
+    /// Path of each declared number in the answer.
     pub items: Vec<Path>,
     /// Parts of the target whose times are read from the head.
-    pub told: Told,
+    pub reported_times: ReportedTimes,
 }
 
-/// A complete answer, as far as it was kept, and what it answers.
+/// A complete answer, as far as it was kept, with its call.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct ReceivedAnswer<'a> {
     /// Its status code.
     pub status: u16,
     /// How the content is compressed.
@@ -52,25 +52,35 @@ pub struct Seen<'a> {
     pub authority: &'a str,
 }
 
-impl Judge {
-    /// That of an operation.
-    pub fn of(expectation: Expectation, planned: &plan::operation::Operation) -> Self {
-        let Expectation { statuses, rules, items } = expectation;
-        Self { rows: planned.rows.clone(), statuses, rules, items, told: Told::of(&planned.parts) }
+impl AnswerCheck {
+    /// The check of an operation.
+    pub fn of(expectation: Expectations, planned: &plan::operation::Operation) -> Self {
+        let Expectations { statuses, rules, items } = expectation;
+        Self {
+            rows: planned.rows.clone(),
+            statuses,
+            rules,
+            items,
+            reported_times: ReportedTimes::of(&planned.parts),
+        }
     }
 
-    /// What of an answer must be kept for it.
+    /// The parts of an answer that it needs.
     pub fn keep(&self) -> Keep {
-        let body = !self.items.is_empty() || self.rules.iter().any(Rule::needs_body);
+        let body = !self.items.is_empty() || self.rules.iter().any(AnswerRule::needs_body);
         Keep {
-            head: self.told.is_wanted() || self.rules.iter().any(Rule::needs_head),
+            head: self.reported_times.is_wanted() || self.rules.iter().any(AnswerRule::needs_head),
             body: if body { KeepBody::All } else { KeepBody::Nothing },
         }
     }
 
-    /// Holds a complete answer against the expectations and reads the items.
-    pub fn judge<C: Clock>(&self, seen: &Seen<'_>, exchange: &mut Exchange<C>) -> Outcome {
-        self.told.read(seen.head, exchange);
+    /// Checks a complete answer against the expectations and reads the items.
+    pub fn outcome<C: Clock>(
+        &self,
+        seen: &ReceivedAnswer<'_>,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        self.reported_times.read(seen.head, exchange);
         match self.failure(seen, &mut exchange.items) {
             Some((kind, detail)) => exchange.fail(kind, || detail),
             None => Outcome::Succeeded,
@@ -78,25 +88,29 @@ impl Judge {
     }
 
     /// Every expectation with what was seen.
-    pub fn checks(&self, seen: &Seen<'_>) -> Vec<Check> {
-        let mut checks = vec![Check {
+    pub fn checks(&self, seen: &ReceivedAnswer<'_>) -> Vec<CheckedExpectation> {
+        let mut checks = vec![CheckedExpectation {
             text: format!("status is {}", self.statuses),
             holds: self.statuses.contains(seen.status),
             seen: seen.status.to_string(),
         }];
-        let decoded = evidence::decode(seen.coding, seen.body).ok().flatten();
+        let decoded = answer_view::decode(seen.coding, seen.body).ok().flatten();
         let evidence = self.evidence(seen, decoded.as_deref().unwrap_or(seen.body));
         checks.extend(evidence.checks(&self.rules, &self.items));
-        for (name, time) in self.told.by_name(seen.head) {
+        for (name, time) in self.reported_times.by_name(seen.head) {
             let told =
                 time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
             let text = format!("Server-Timing tells of {name}");
-            checks.push(Check { text, holds: time.is_some(), seen: told });
+            checks.push(CheckedExpectation { text, holds: time.is_some(), seen: told });
         }
         checks
     }
 
-    fn failure(&self, seen: &Seen<'_>, items: &mut [f64]) -> Option<(FailureKind, String)> {
+    fn failure(
+        &self,
+        seen: &ReceivedAnswer<'_>,
+        items: &mut [f64],
+    ) -> Option<(FailureKind, String)> {
         if !self.statuses.contains(seen.status) {
             let detail = format!("status {}, expected {}", seen.status, self.statuses);
             return Some((FailureKind::Status, detail));
@@ -117,17 +131,17 @@ impl Judge {
     }
 
     /// The decompressed body, where it is compressed and something needs it.
-    fn decoded(&self, seen: &Seen<'_>) -> Result<Option<Vec<u8>>, Undecodable> {
+    fn decoded(&self, seen: &ReceivedAnswer<'_>) -> Result<Option<Vec<u8>>, Undecodable> {
         match self.keep().body {
             KeepBody::Nothing => Ok(None),
-            _ => evidence::decode(seen.coding, seen.body),
+            _ => answer_view::decode(seen.coding, seen.body),
         }
     }
 
-    fn evidence<'a>(&'a self, seen: &Seen<'a>, body: &'a [u8]) -> Evidence<'a> {
-        let Seen { call, authority, head, size, .. } = *seen;
-        let context = Context { call, rows: self.rows.as_deref(), authority };
-        Evidence::new(head, size, body, context)
+    fn evidence<'a>(&'a self, seen: &ReceivedAnswer<'a>, body: &'a [u8]) -> AnswerView<'a> {
+        let ReceivedAnswer { call, authority, head, size, .. } = *seen;
+        let context = RenderContext { call, rows: self.rows.as_deref(), authority };
+        AnswerView::new(head, size, body, context)
     }
 }
 

@@ -9,14 +9,14 @@ use engine::driver::Call;
 use h2::client::SendRequest;
 use http::uri::{Authority, Scheme};
 
-use super::ending::Ending;
+use super::connection_end::ConnectionEnd;
 
 /// Memory that a body may leave behind for the next one.
 const IDLE_LIMIT: usize = 1024 * 1024;
 
 /// What requests of a connection are addressed to, unless they say otherwise.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct RequestOrigin {
     /// `http` or `https`.
     pub scheme: Scheme,
     /// Host and port.
@@ -27,25 +27,25 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Connection {
     send: SendRequest<Bytes>,
-    ending: Rc<Ending>,
-    place: Place,
+    ending: Rc<ConnectionEnd>,
+    place: RequestOrigin,
     /// How many lanes are on it.
     lanes: Rc<Cell<usize>>,
 }
 
 impl Connection {
     /// One whose frames somebody else moves.
-    pub fn new(send: SendRequest<Bytes>, ending: Rc<Ending>, place: Place) -> Self {
+    pub fn new(send: SendRequest<Bytes>, ending: Rc<ConnectionEnd>, place: RequestOrigin) -> Self {
         Self { send, ending, place, lanes: Rc::default() }
     }
 
     /// A place for one more lane, unless the connection is at its end.
-    pub fn open_stream(&mut self) -> Option<Line> {
+    pub fn open_stream(&mut self) -> Option<StreamSlot> {
         if self.is_over() {
             return None;
         }
         self.lanes.set(self.lanes.get() + 1);
-        Some(Line {
+        Some(StreamSlot {
             send: self.send.clone(),
             ending: Rc::clone(&self.ending),
             place: self.place.clone(),
@@ -53,7 +53,7 @@ impl Connection {
             knows_limit: false,
             call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
             prepared: Err(String::new()),
-            memory: Memory::default(),
+            memory: RenderBuffers::default(),
             kept_head: Vec::new(),
             kept_body: Vec::new(),
         })
@@ -67,7 +67,7 @@ impl Connection {
 
 /// A request ready to be handed over.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRequest {
     /// Its head.
     pub head: http::Request<()>,
     /// Its body; empty where there is none.
@@ -76,17 +76,17 @@ pub struct Prepared {
 
 /// A lane's place on a connection.
 #[derive(Debug)]
-pub struct Line {
+pub struct StreamSlot {
     pub(super) send: SendRequest<Bytes>,
-    pub(super) ending: Rc<Ending>,
-    pub(super) place: Place,
+    pub(super) ending: Rc<ConnectionEnd>,
+    pub(super) place: RequestOrigin,
     lanes: Rc<Cell<usize>>,
     knows_limit: bool,
     /// What `encode` was given.
     pub(super) call: Call,
     /// The request of that call, or why it cannot be sent.
-    pub(super) prepared: Result<Prepared, String>,
-    pub(super) memory: Memory,
+    pub(super) prepared: Result<PreparedRequest, String>,
+    pub(super) memory: RenderBuffers,
     /// The final head, as HTTP/1.1 writes one, where something needs it.
     pub(super) kept_head: Vec<u8>,
     /// The body, where something needs it.
@@ -95,13 +95,13 @@ pub struct Line {
 
 /// Memory for rendering, kept from one operation to the next.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct RenderBuffers {
     pub(super) rendered: Vec<u8>,
     pub(super) out: Vec<u8>,
     shared: BytesMut,
 }
 
-impl Memory {
+impl RenderBuffers {
     /// Hands out what `out` holds.
     ///
     /// Cost:   allocates only when everything that was handed out before is still held
@@ -112,7 +112,7 @@ impl Memory {
     }
 }
 
-impl Line {
+impl StreamSlot {
     /// Forgets the previous operation, but not its memory.
     pub(super) fn clear(&mut self) {
         self.kept_head.clear();
@@ -143,14 +143,14 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.lanes.set(self.lanes.get() - 1);
     }
 }
 
 /// Whether the peer has said that it ends the connection, or the connection's task is over.
-fn is_over(send: &mut SendRequest<Bytes>, ending: &Ending) -> bool {
+fn is_over(send: &mut SendRequest<Bytes>, ending: &ConnectionEnd) -> bool {
     let context = &mut Context::from_waker(Waker::noop());
     ending.has_come() || matches!(send.poll_ready(context), Poll::Ready(Err(_)))
 }

@@ -24,14 +24,14 @@ const USUAL: usize = 2048;
 
 /// A line to a server.
 #[derive(Debug)]
-pub struct Line {
+pub struct BufferedStream {
     stream: Stream,
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,
 }
 
-impl Line {
+impl BufferedStream {
     /// A line over this stream.
     pub fn new(stream: Stream) -> Self {
         Self { stream, buffer: vec![0; USUAL], taken: 0, filled: 0 }
@@ -87,7 +87,7 @@ impl Line {
         self.hand_over([secret], exchange).await
     }
 
-    /// Reads the next reply and stamps the last read of it. Its text is [`Line::text`] until something is read again.
+    /// Reads the next reply and stamps the last read of it. Its text is [`BufferedStream::text`] until something is read again.
     ///
     /// Errors: the stream's, its end, or the first rule that the reply breaks
     pub async fn reply<C: Clock>(&mut self, exchange: &mut Exchange<C>) -> Result<Reply, Failure> {
@@ -197,7 +197,7 @@ impl Line {
         &self.buffer[self.taken..self.filled]
     }
 
-    fn take(&mut self) -> Result<Option<Reply>, reply::Fault> {
+    fn take(&mut self) -> Result<Option<Reply>, reply::ReplyError> {
         if self.taken == self.filled {
             return Ok(None);
         }

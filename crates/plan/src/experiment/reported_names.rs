@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::expectation;
-use super::request::{Known, Tells};
+use super::request::{KnownNames, ReportedNames};
 use super::settings::text;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
@@ -20,7 +20,7 @@ use crate::process::{Start, System};
 
 /// Errors and warnings about names.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct NameDiagnostics {
     pub(super) problems: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
 }
@@ -28,10 +28,11 @@ pub(super) struct Told {
 /// What is wrong with what is expected of observers.
 pub(super) fn expectations(
     observers: &[&Table],
-    (system, operations): (Option<&System>, &[Operation]),
-    known: &dyn Known,
-) -> Told {
-    let mut told = Told::default();
+    system: Option<&System>,
+    operations: &[Operation],
+    known: &dyn KnownNames,
+) -> NameDiagnostics {
+    let mut told = NameDiagnostics::default();
     for table in observers {
         let Some(node) = table.get("expect").map(|entry| &entry.node) else { continue };
         let Some(text) = node.as_str() else { continue };
@@ -40,7 +41,7 @@ pub(super) fn expectations(
         for (name, span) in expectation::own(text, node.span, operations) {
             match &counts {
                 Some(counts) => told.problems.extend(expectation::uncounted(name, span, counts)),
-                None => told.warnings.push(unheard("the observer", name, span)),
+                None => told.warnings.push(known_only_when_run("the observer", name, span)),
             }
         }
     }
@@ -48,7 +49,7 @@ pub(super) fn expectations(
 }
 
 /// What an observer counts beside what all of them do; `None` where nobody knows.
-fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<Vec<String>> {
+fn counts(table: &Table, system: Option<&System>, known: &dyn KnownNames) -> Option<Vec<String>> {
     let serve = match (table.get("serve"), table.get("command")) {
         (Some(entry), _) => entry.node.as_str(),
         (None, Some(_)) => None,
@@ -57,13 +58,13 @@ fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<V
             Start::Command(_) => None,
         }),
     };
-    known.tells(serve?, &BTreeMap::new()).map(|tells| tells.counts)
+    known.reported_names(serve?, &BTreeMap::new()).map(|tells| tells.counts)
 }
 
 /// What is wrong with the parts that operations ask the times of. A part that one arm's system tells of may be asked for
 /// in all of them.
-pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
-    let mut asked: BTreeMap<&str, Asked> = BTreeMap::new();
+pub(super) fn parts(arms: &[Arm], known: &dyn KnownNames) -> NameDiagnostics {
+    let mut asked: BTreeMap<&str, RequestedPart> = BTreeMap::new();
     for arm in arms {
         let started = arm.system.as_ref().map(|system| (&system.start, &system.set));
         let tells = started.and_then(|(start, set)| of_process(start, set, known));
@@ -74,14 +75,14 @@ pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
             }
         }
     }
-    let mut told = Told::default();
-    for (name, Asked { spans, names, is_open }) in asked {
+    let mut told = NameDiagnostics::default();
+    for (name, RequestedPart { spans, names, is_open }) in asked {
         if names.contains(name) {
             continue;
         }
         for span in spans {
             if is_open {
-                told.warnings.push(unheard("the target", name, span));
+                told.warnings.push(known_only_when_run("the target", name, span));
             } else {
                 let names = names.iter().map(String::as_str);
                 let problem = Diagnostic::unknown("part of the system", name, span, names);
@@ -94,15 +95,15 @@ pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
 
 /// Where a part is asked for, and what is told there.
 #[derive(Debug, Default)]
-struct Asked {
+struct RequestedPart {
     spans: Vec<Span>,
     names: BTreeSet<String>,
     /// Whether somebody is asked of whom nobody knows what he tells.
     is_open: bool,
 }
 
-impl Asked {
-    fn add(&mut self, span: Span, tells: Option<&Tells>) {
+impl RequestedPart {
+    fn add(&mut self, span: Span, tells: Option<&ReportedNames>) {
         if !self.spans.contains(&span) {
             self.spans.push(span);
         }
@@ -115,11 +116,11 @@ impl Asked {
 pub(super) fn of_process(
     start: &Start,
     set: &BTreeMap<String, Json>,
-    known: &dyn Known,
-) -> Option<Tells> {
+    known: &dyn KnownNames,
+) -> Option<ReportedNames> {
     let Start::Serve(name) = start else { return None };
     let set = set.iter().map(|(key, value)| (key.clone(), text(value)));
-    known.tells(name, &set.collect())
+    known.reported_names(name, &set.collect())
 }
 
 fn goes_to_system(operation: &Operation, arm: &Arm) -> bool {
@@ -131,7 +132,7 @@ fn goes_to_system(operation: &Operation, arm: &Arm) -> bool {
     }
 }
 
-fn unheard(who: &str, name: &str, span: Span) -> Diagnostic {
+fn known_only_when_run(who: &str, name: &str, span: Span) -> Diagnostic {
     let message = format!("whether {who} tells of `{name}` is known only once it is asked");
     let warning = Diagnostic::new(span, message, "another name would leave it undecided");
     warning.with_hint("`proofload check --try` shows the answers of the target; an observer answers GET /observed")

@@ -4,7 +4,7 @@ use record::FailureKind;
 
 /// A way in which an answer breaks RFC 9112 or a limit of this instrument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ProtocolError {
     /// The status line or a header field cannot be parsed.
     #[error("the head of the answer is not HTTP/1: {0}")]
     Head(httparse::Error),
@@ -52,7 +52,7 @@ pub enum Fault {
     BodyTooLong(usize),
 }
 
-impl Fault {
+impl ProtocolError {
     /// The kind of failure that it is counted under.
     pub fn kind(&self) -> FailureKind {
         match self {

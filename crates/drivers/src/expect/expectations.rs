@@ -1,0 +1,16 @@
+//! The expectations of an operation, compiled.
+
+use super::json::Path;
+use super::rule::AnswerRule;
+use crate::statuses::Statuses;
+
+/// What an answer must be, and the numbers to read from it.
+#[derive(Debug, Default)]
+pub struct Expectations {
+    /// Statuses that mean success.
+    pub statuses: Statuses,
+    /// What else must hold.
+    pub rules: Vec<AnswerRule>,
+    /// Path of each declared number.
+    pub items: Vec<Path>,
+}
