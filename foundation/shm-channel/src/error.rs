@@ -20,11 +20,11 @@ pub enum Error {
     /// Settings that no channel can have.
     #[error("{0}")]
     Settings(String),
-    /// Somebody answers at this path already.
-    #[error("{}: somebody has it already", .0.display())]
+    /// Another process answers at this path already.
+    #[error("{}: another process is listening there already; choose another path", .0.display())]
     InUse(PathBuf),
-    /// What stands at this path is nobody's socket, and stays.
-    #[error("{}: a file that is no socket is there", .0.display())]
+    /// There is a file at this path that is not a socket; it is left alone.
+    #[error("{}: there is a file that is not a socket; remove it or choose another path", .0.display())]
     NotASocket(PathBuf),
     /// The kernel has no room for the path of this socket.
     #[error(
@@ -33,7 +33,7 @@ pub enum Error {
         .0.as_os_str().len()
     )]
     LongPath(PathBuf),
-    /// Whoever answers at the path speaks something else.
+    /// What answers at the path is not a producer.
     #[error("this is no producer of a shared-memory channel")]
     NotAProducer,
     /// The producer has another version of the layout.
@@ -80,7 +80,7 @@ pub enum Error {
     /// The producer's handler refused the request, with a number of its own.
     #[error("refused: {0}")]
     Refused(u64),
-    /// Shared memory says what nobody may write there; connect anew.
+    /// Shared memory holds something invalid; connect again.
     #[error("the channel is damaged: {0}")]
     Damaged(&'static str),
 }

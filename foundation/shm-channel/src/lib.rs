@@ -4,7 +4,7 @@
 //! regions of memory of its own; its [`Worker`]s, threads of the caller's, answer what comes. A
 //! [`Client`] submits requests, waits spinning, on a futex or on an eventfd, and reads each
 //! [`Answer`] in place. `README.md` says how it is used and what it promises, `LAYOUT.md` how it
-//! lies in memory, for whoever writes a client in another language.
+//! lies in memory, for clients in other languages.
 //!
 //! Not here: discovery by name, several producers behind one path, messages to everybody, what
 //! payloads mean, checksums computed.

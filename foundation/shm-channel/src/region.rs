@@ -39,7 +39,7 @@ pub(crate) fn seal(memory: impl AsFd, sole_writer: bool) -> Result<(), Error> {
     rustix::fs::fcntl_add_seals(memory, seals).map_err(while_doing("sealing a region"))
 }
 
-/// Whether nobody can make the region shorter, which would let a look at it fault.
+/// Whether no process can make the region shorter; a read of a shortened region would fault.
 pub(crate) fn is_sealed(memory: impl AsFd) -> bool {
     rustix::fs::fcntl_get_seals(memory).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
 }
@@ -156,7 +156,7 @@ impl Mapping {
     ///
     /// # Safety
     ///
-    /// Nobody else in this process looks at the place meanwhile.
+    /// No other thread of this process reads the place meanwhile.
     pub(crate) unsafe fn copy_in(&self, at: u64, bytes: &[u8]) {
         assert!(self.is_writable, "a region of ours");
         let place = self.place(at, bytes.len() as u64);
@@ -168,7 +168,7 @@ impl Mapping {
     ///
     /// # Safety
     ///
-    /// Nobody writes to the place, in any process, as long as they are borrowed.
+    /// No process writes to the place as long as they are borrowed.
     pub(crate) unsafe fn bytes(&self, at: u64, length: u64) -> &[u8] {
         let place = self.place(at, length);
         // SAFETY: within the mapping; the caller says that the bytes stand still.
@@ -179,7 +179,7 @@ impl Mapping {
     ///
     /// # Safety
     ///
-    /// Nobody writes to the place through another mapping, and nobody in this process looks at it.
+    /// Nothing writes to the place through another mapping, and no other thread of this process reads it.
     #[expect(clippy::mut_from_ref, reason = "the caller vouches that the place is borrowed once")]
     pub(crate) unsafe fn bytes_mut(&self, at: u64, length: u64) -> &mut [u8] {
         assert!(self.is_writable, "a region of ours");

@@ -40,11 +40,11 @@ pub(crate) struct Message {
     /// Checksum of the payload.
     pub checksum: u64,
     /// Of a submission: what is asked for beside the answer, and zero. Of a completion: when the
-    /// request was taken up and when its answer was ready; zero where nobody asked.
+    /// request was taken up and when its answer was ready; zero if the client did not ask for them.
     pub times: [u64; 2],
 }
 
-/// What stands in the entry that is next.
+/// What the next entry holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A message.

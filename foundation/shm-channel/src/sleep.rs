@@ -1,12 +1,12 @@
-//! Going to sleep without missing what came meanwhile, and waking only who sleeps.
+//! Sleeping without missing a message that comes meanwhile, and waking only a sleeper.
 //!
-//! A sleeper says so in a word of its own, then looks once more, then sleeps; whoever brings
-//! something brings it first, then reads that word, and makes a system call only if it has to. A
+//! A sleeper writes a word of its own, looks once more, and sleeps; a sender puts its message
+//! first, then reads that word, and makes a system call only if it has to. A
 //! fence on both sides between the two steps means that at least one sees the other.
 
 use super::atomic::{AtomicU32, Ordering, fence};
 
-/// Nobody needs to be woken.
+/// The other side is awake.
 pub(crate) const AWAKE: u32 = 0;
 /// Someone sleeps on a futex, or is about to.
 pub(crate) const ON_FUTEX: u32 = 1;

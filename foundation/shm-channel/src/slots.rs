@@ -1,4 +1,4 @@
-//! Which slots are free: private memory of the client, so that nobody's death can leak one.
+//! Which slots are free: private memory of the client, so that the death of either side leaks none.
 //!
 //! One thread takes; any thread gives back. The lowest free run is taken, so that a client that has
 //! one request under way uses the same memory again and again and touches no other.

@@ -42,7 +42,7 @@ impl Drop for SocketFile {
 
 /// Listens at a path of the file system, not blocking; only its own user may open the file.
 ///
-/// For any Unix stream socket, whatever is spoken over it. A file that a dead process left is
+/// For a Unix stream socket with any protocol. A file that a dead process left is
 /// replaced. Errors: [`Error::InUse`], [`Error::NotASocket`], [`Error::LongPath`], the system's.
 pub fn listen(path: &Path) -> Result<(OwnedFd, SocketFile), Error> {
     let doing = "listening on the Unix socket";
@@ -73,7 +73,7 @@ fn address(path: &Path) -> Result<SocketAddrUnix, Error> {
     SocketAddrUnix::new(path).map_err(while_doing("reading the path of a socket"))
 }
 
-/// Removes a socket's file that nobody answers at.
+/// Removes a socket's file if no process answers there.
 fn clear(path: &Path) -> Result<(), Error> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !there.file_type().is_socket() {

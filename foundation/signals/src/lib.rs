@@ -46,7 +46,7 @@ impl Signals {
     }
 }
 
-/// Whether whoever started this process wants it to outlive its terminal, as `nohup` does.
+/// Whether this process was started to outlive its terminal, as by `nohup`.
 fn ignores_hangups() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

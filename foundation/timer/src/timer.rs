@@ -101,7 +101,7 @@ impl Inner {
         }
     }
 
-    /// Sets the timer to the earliest instant, unless it already stands at or before it.
+    /// Sets the timer to the earliest instant, unless it is already set to that or an earlier one.
     fn arm(&self) {
         let earliest = self.waits.borrow_mut().earliest();
         let Some(at) = earliest.filter(|&at| at < self.armed.get()) else { return };

@@ -55,7 +55,11 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
             '.' => steps.push(String::new()),
             '\\' => match rest.next() {
                 Some(c @ ('.' | '$' | '\\')) => last.push(c),
-                _ => return Err("a backslash stands before a dot, a dollar or a backslash".into()),
+                _ => {
+                    return Err(
+                        "a backslash must be followed by a dot, a dollar or a backslash".into()
+                    );
+                }
             },
             c => last.push(c),
         }

@@ -249,7 +249,7 @@ fn unknown_operator(key: &str, at: &str) -> FilterError {
 /// A word with a dollar where filters are joined.
 fn unknown_form(key: &str, at: &str) -> FilterError {
     if key.strip_prefix('$').and_then(known).is_some() {
-        let message = format!("`{key}` stands below a field: {{\"field\": {{\"{key}\": …}}}}");
+        let message = format!("`{key}` belongs below a field: {{\"field\": {{\"{key}\": …}}}}");
         return refuse(at, message);
     }
     let message = words::unknown("form", key, LOGICAL);

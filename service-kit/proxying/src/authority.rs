@@ -1,11 +1,11 @@
-//! Who is meant by an address or a `Host`: a name or an address of a host, and after a colon a port.
+//! The authority in a URL or a `Host`: a name or an address of a host, and after a colon a port.
 
 use std::net::Ipv6Addr;
 
 /// The host, one of IPv6 without its brackets, and the port if one is named.
 ///
-/// Errors: `None` for whatever is not that and nothing else (RFC 3986 3.2.2 and 3.2.3): no host, one with signs that no
-/// name has, user information, a port that is none
+/// Errors: `None` for anything else (RFC 3986 3.2.2 and 3.2.3): no host, one with characters that no name has, user
+/// information, an invalid port
 pub fn split(text: &str) -> Option<(&str, Option<u16>)> {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inside) => {

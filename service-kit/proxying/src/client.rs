@@ -1,4 +1,4 @@
-//! Who asks, as the upstream is told; made once for each connection of a client.
+//! The client, as the upstream sees it; made once for each connection.
 
 use std::net::IpAddr;
 

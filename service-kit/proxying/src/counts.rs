@@ -25,7 +25,7 @@ impl Count {
     }
 }
 
-/// Declares the counts once: the struct, and their list for whoever exports them.
+/// Declares the counts once: the struct, and their list for export.
 macro_rules! counts {
     ($($(#[doc = $help:literal])+ $name:ident,)+) => {
         /// Everything that a proxy counts. `open`, `idle` and what ends in `waiting` go up and down.

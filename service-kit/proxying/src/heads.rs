@@ -32,8 +32,8 @@ static HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
 ];
 
-/// Stands among the extensions of an answer that says neither its length nor comes in chunks: the end of its connection
-/// is its end, and whoever keeps it cannot tell whether all of it came.
+/// An extension of an answer that has no length and does not come in chunks: it ends with its connection, so that a
+/// cache cannot tell whether it is complete.
 #[derive(Debug, Clone, Copy)]
 pub struct UntilClose;
 
@@ -64,7 +64,7 @@ impl Intermediary {
 }
 
 /// Refuses a client's request whose head can be understood in two ways or not at all, as
-/// [`forward`](crate::Proxy::forward) does; for whoever answers some requests without forwarding them.
+/// [`forward`](crate::Proxy::forward) does; for callers that answer some requests without forwarding them.
 ///
 /// Errors: [`Failure::Refused`]
 pub fn check<B: Body>(client: &Client, request: &Request<B>) -> Result<(), Failure> {
@@ -138,16 +138,15 @@ fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Makes of a head that [`check`] let pass what goes on of it, whoever the client is, as
-/// [`forward`](crate::Proxy::forward) does; for whoever judges a request by what the upstream will see of it. What
-/// belongs to the client's connection alone is off, and so are its twins (see [`drop_twins`]); the target has become a
-/// path, and `Host` who is meant, in small letters (RFC 9112 3.2.2). What came by HTTP/2 is as HTTP/1.1 says it, but for
-/// its version.
+/// Turns a head that passed [`check`] into the one that is forwarded, apart from what depends on the client, as
+/// [`forward`](crate::Proxy::forward) does; for callers that judge a request by what the upstream will see. It drops the
+/// fields of the client's connection and their twins (see [`drop_twins`]), makes the target a path, and sets `Host` in
+/// lower case (RFC 9112 3.2.2). A head that came by HTTP/2 is as HTTP/1.1 has it, apart from its version.
 pub fn settle(parts: &mut request::Parts) {
     let headers = &mut parts.headers;
     let is_chunked = headers.contains_key(TRANSFER_ENCODING);
     drop_hop_by_hop(headers);
-    // LengthFields anew even where hyper would not expect a body: a GET may have one.
+    // Set again even where hyper would not expect a body: a GET may have one.
     if is_chunked {
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
@@ -177,8 +176,8 @@ pub fn settle(parts: &mut request::Parts) {
     }
 }
 
-/// Takes off fields that many upstreams take for those that are meant: whoever hands fields on as variables, as CGI does
-/// and most of what came after it, makes one of `a_b` and `a-b`.
+/// Drops fields that many upstreams would confuse with others: CGI and its successors hand fields on as variables, and
+/// make one of `a_b` and `a-b`.
 pub fn drop_twins(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
     drop_fields(headers, |name| {
         name.as_str().contains('_') && is_meant(&name.as_str().replace('_', "-"))

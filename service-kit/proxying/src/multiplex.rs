@@ -1,7 +1,7 @@
-//! What heads say otherwise that came by HTTP/2, and how HTTP/1.1 says it (RFC 9113 8.2 and 8.3).
+//! How heads differ that came by HTTP/2, and their form in HTTP/1.1 (RFC 9113 8.2 and 8.3).
 //!
 //! Names in capitals, bytes that no value has, fields of one connection and a length that is not kept are refused by
-//! whoever reads the frames; here is what is left.
+//! the reader of the frames; the rest is done here.
 
 use hyper::Request;
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderValue};

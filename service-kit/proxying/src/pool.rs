@@ -24,7 +24,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// hyper refuses smaller buffers.
 const SMALLEST_BUFFER: usize = 8 << 10;
 
-/// An open connection; dropping it closes it, whatever is under way.
+/// An open connection; dropping it closes it, even during an exchange.
 pub(crate) struct Connection<B> {
     pub sender: SendRequest<Upload<B>>,
     pub read_flag: ReadFlag,
@@ -44,7 +44,7 @@ impl<B> Drop for Connection<B> {
     }
 }
 
-/// A connection that nobody uses, and since when.
+/// An idle connection, and since when.
 struct Idle<B> {
     connection: Connection<B>,
     since: Instant,

@@ -203,7 +203,7 @@ where
         }
     }
 
-    /// Whose fault it is that there is no answer yet, or until when nobody's.
+    /// Which side is overdue, or until when neither is.
     fn overdue(&self, progress: Option<&Progress>, deadline: Instant) -> Result<Instant, Failure> {
         let now = Instant::now();
         let moved = progress.map(|progress| progress.moved_at() + self.bounds.first_byte);

@@ -1,7 +1,7 @@
 //! Requests that say in two ways where they end, found before hyper sees them.
 //!
-//! hyper takes the first of two equal lengths and prefers chunks to a length, as it may (RFC 9112 6.3), and tells
-//! nobody. Where machines stand in a row, what one of them tolerates another may read differently: such a request is
+//! hyper takes the first of two equal lengths and prefers chunks to a length, as it may (RFC 9112 6.3), and does
+//! not report it. In a chain of servers, one may read differently what another tolerates: such a request is
 //! refused. The scan follows requests and their bodies through the bytes as they come, and spoils the colon of a field
 //! that says it a second time, so that hyper, which waits for the whole head, answers 400 and closes. What begins as
 //! HTTP/2 is left alone: its frames say once how long they are.
@@ -48,7 +48,7 @@ enum At {
     ChunkSize,
     /// After the last chunk.
     Trailers,
-    /// After a head that was spoilt: whatever comes is not read.
+    /// After a head that was spoilt: the rest is not read.
     Spoilt,
     /// After the preface of HTTP/2.
     Frames,

@@ -11,7 +11,7 @@
 //!   server over the stream must therefore allow half-closed clients (hyper: `half_close(true)`) and leave it to the
 //!   stream to notice a reset.
 //!
-//! It may be the kernel's, or whatever the caller speaks over it, such as TLS.
+//! It may be the kernel's, or a stream over it, such as TLS.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -108,7 +108,7 @@ impl<S: OverTcp> Socket<S> {
         }
     }
 
-    /// Notices that the client is gone while its request is answered, when nobody reads.
+    /// Notices that the client is gone while its request is answered, when nothing reads.
     ///
     /// Errors: it has reset the connection
     fn notice_reset(&mut self, context: &mut Context<'_>) -> io::Result<()> {

@@ -37,7 +37,7 @@ pub(crate) struct Stream<B> {
     pub _place: OwnedSemaphorePermit,
 }
 
-/// How far an upload is, for whoever must say whose fault it is that it takes long.
+/// How far an upload is, to tell which side delays it.
 #[derive(Debug)]
 pub(crate) struct Progress {
     begun: Instant,

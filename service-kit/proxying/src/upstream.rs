@@ -7,7 +7,7 @@ use hyper::header::HeaderValue;
 use crate::authority::split;
 use crate::heads::Intermediary;
 
-/// Where requests go, and how whoever sends them there is called.
+/// Where requests go, and the name of the proxy that sends them.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     pub(crate) host: String,
@@ -18,7 +18,7 @@ pub struct Upstream {
 impl Upstream {
     /// An upstream by its URL, `http://HOST:PORT` and nothing behind it; port 80 if none is named.
     ///
-    /// Errors: `None` for whatever is not that, and as [`Upstream::new`]
+    /// Errors: `None` for anything else, and as [`Upstream::new`]
     pub fn at(url: &str, via: &str) -> Option<Self> {
         let named = url.strip_prefix("http://")?;
         let (host, port) = split(named.strip_suffix('/').unwrap_or(named))?;

@@ -152,7 +152,7 @@ impl Running {
         }
     }
 
-    /// Ends whatever is left of the group, and collects the process: after that its number may be another's.
+    /// Ends what is left of the group, and reaps the process; after that its number may be reused.
     fn collect(&mut self) -> Option<ExitStatus> {
         let mut child = self.child.take()?;
         let _ = kill_process_group(self.group, Signal::KILL);

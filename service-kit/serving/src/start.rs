@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::ready::Ready;
 use crate::stop::Stop;
 
-/// Who is told that a system accepts work, once, with what its ready line has.
+/// Called once when a system accepts work, with its ready line.
 pub type Announce<'a> = &'a mut dyn FnMut(&Ready);
 
 /// A system, as its program (see [`crate::program`]) knows it before it serves.
@@ -86,10 +86,10 @@ impl System {
     }
 }
 
-/// Runs a system until its work is done, which is told when to stop: by this, or else by a signal.
+/// Runs a system until its work is done; it stops by `stop`, or else by a signal.
 ///
-/// `prepare` is done before there is a runtime: it reads the settings and binds the listeners, and says how many threads
-/// the work wants. One thread does all of it by itself, and hands nothing to another.
+/// `prepare` is done before there is a runtime: it reads the settings and binds the listeners, and returns how many threads
+/// the work needs. One thread does all of it by itself, and hands nothing to another.
 ///
 /// Errors: those of `prepare` and of the work; no runtime or no signal handler to be had
 pub fn run<P>(

@@ -2,7 +2,7 @@
 //! messages that services send about each request.
 //!
 //! In reading order: the [`origin`] serves, waits and fails as recipes say; the [`proxy`] stands
-//! before it, both in the clear or over [`tls`]; [`cast`] sends messages that nobody waits for and
+//! before it, both in the clear or over [`tls`]; [`cast`] sends messages without waiting for them and
 //! keeps account of each, [`monitor`] receives and counts them; [`assembly`] is all of it, each
 //! part in a process of its own.
 

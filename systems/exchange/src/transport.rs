@@ -33,7 +33,7 @@ pub fn verify(ask: &DataRequest, payload: &[u8], checksum: u64) -> Result<(), Fa
 }
 
 /// What a way returns for what came.
-pub(crate) fn judged(
+pub(crate) fn verified(
     ask: &DataRequest,
     payload: Payload,
     checksum: u64,

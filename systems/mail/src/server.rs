@@ -73,7 +73,7 @@ impl Listeners {
     }
 
     /// Adds the addresses that the kernel chose.
-    fn tell(&self, mut ready: Ready) -> Result<Ready, ServeError> {
+    fn add_addresses(&self, mut ready: Ready) -> Result<Ready, ServeError> {
         ready = ready.listening("smtp", listener::address(&self.smtp)?);
         if let Some(smtps) = &self.smtps {
             ready = ready.listening("smtps", listener::address(smtps)?);
@@ -116,7 +116,7 @@ impl ServerSetup {
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
         let ready = Ready::new(SYSTEM.name, self.effective(&store));
-        let ready = self.listeners.tell(ready)?;
+        let ready = self.listeners.add_addresses(ready)?;
         let Self { configuration, listeners, metrics, stop } = self;
         let ledger = Ledger::new(&metrics);
         let api = MailApi::new(ledger.clone(), retained, stop.clone());

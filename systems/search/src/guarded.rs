@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a call gives, or what it panicked with.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| said(&*panic))
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }

@@ -60,7 +60,7 @@ impl Row {
         let mut reader = serde_json::Deserializer::from_slice(json);
         let given =
             serde_path_to_error::deserialize(&mut reader).map_err(|error| misread(&error))?;
-        reader.end().map_err(|error| ApiError::new(Code::InvalidRow, said(&error)))?;
+        reader.end().map_err(|error| ApiError::new(Code::InvalidRow, error_message(&error)))?;
         Self::checked(given)
     }
 
@@ -194,7 +194,7 @@ fn invalid(message: impl Into<String>, at: impl Into<String>) -> ApiError {
 }
 
 fn misread(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
-    let refusal = ApiError::new(Code::InvalidRow, said(error.inner()));
+    let refusal = ApiError::new(Code::InvalidRow, error_message(error.inner()));
     let at = pointer(error.path());
     if at.is_empty() { refusal } else { refusal.at(at) }
 }
@@ -205,7 +205,7 @@ fn no_object() -> ApiError {
 }
 
 /// The error without serde's line number: the caller adds the row's line.
-fn said(error: &serde_json::Error) -> String {
+fn error_message(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 

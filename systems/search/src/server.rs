@@ -133,7 +133,7 @@ fn surface(options: &Options) -> Surface {
     }
 }
 
-/// The parts whose times are in answers of the service, with or without the front of ours.
+/// The parts whose times are in answers of the service, with or without the bundled front.
 pub fn parts() -> Vec<&'static str> {
     PARTS.into_iter().chain([front::NAME]).collect()
 }

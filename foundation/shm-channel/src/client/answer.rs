@@ -54,8 +54,8 @@ impl Answer {
         Self { held, slot, slots, at: shape.answer_at(slot), length, checksum, times }
     }
 
-    /// Its bytes in memory of our own, which nobody else changes. What a producer writes meanwhile, against the layout,
-    /// is there as it was seen, in any mixture.
+    /// A copy of its bytes, which no other process changes. If a producer writes meanwhile, against the layout, the copy
+    /// may hold any mixture.
     pub fn copy_to(&self, into: &mut Vec<u8>) {
         self.held.answers.copy_out(self.at, self.length, into);
     }

@@ -9,8 +9,8 @@ use crate::greeting::{Hello, LENGTH};
 use crate::layout::VERSION;
 use crate::{Error, socket};
 
-/// A greeting under way, for whoever has a Unix stream that leads to a producer already and cannot
-/// wait in it: on a stream that does not block, nothing here does.
+/// A greeting in progress, for a caller that already has a Unix stream to a producer and must not
+/// block: on a non-blocking stream, nothing here blocks.
 ///
 /// ```no_run
 /// # fn wait_until_readable(_: &std::os::unix::net::UnixStream) {}

@@ -39,7 +39,7 @@ pub struct Completed {
 struct Flight {
     ticket: u64,
     slots: u32,
-    /// Nobody waits for its answer any more.
+    /// Its answer is not waited for any more.
     is_abandoned: bool,
 }
 
@@ -212,7 +212,7 @@ impl Client {
         socket::is_hung_up(&self.socket)
     }
 
-    /// The Unix socket, for whoever waits without a thread: its hang-up is the producer's end.
+    /// The Unix socket, for callers that wait without a thread: its hang-up is the producer's end.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -240,7 +240,7 @@ impl Client {
         }
     }
 
-    /// Takes a completion for what it is, if it is one of ours.
+    /// Handles a completion, if it belongs to a request of this client.
     fn complete(&mut self, message: Message) -> Result<(), &'static str> {
         let flight = self.flights.get_mut(message.slot as usize).and_then(Option::as_mut);
         let flight = flight.ok_or("a completion of a slot that is not under way")?;

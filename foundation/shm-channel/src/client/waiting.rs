@@ -1,4 +1,4 @@
-//! How a client waits: looking, then on a futex; or on an eventfd, for whoever has no thread to
+//! How a client waits: polling, then on a futex; or on an eventfd, for callers without a thread to
 //! spare.
 
 use std::io::IoSliceMut;
@@ -125,7 +125,7 @@ impl Client {
 
 /// Takes back what the eventfd signalled, if it did.
 ///
-/// The producer made it, and may have made one whose reader waits; nobody waits here all the same.
+/// The producer made it, and may have made a blocking one; nothing waits here all the same.
 fn drain(eventfd: &OwnedFd) {
     let mut count = [0; 8];
     let mut into = [IoSliceMut::new(&mut count)];

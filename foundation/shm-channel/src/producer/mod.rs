@@ -89,7 +89,7 @@ pub struct Counts {
     /// Connections that were refused: too many for `clients` or `memory`, of another user or version,
     /// or silent.
     pub refused: u64,
-    /// Clients that were cut off because they wrote what nobody may write.
+    /// Clients that were cut off because they wrote something invalid.
     pub damaged: u64,
 }
 

@@ -110,7 +110,7 @@ impl Worker {
     /// Answers one request of each client that has one, without waiting; how many there were.
     ///
     /// For a thread that has other things to do; [`Worker::run`] is this in a loop. After the
-    /// producer's end there is nobody to answer.
+    /// producer's end there is no client to answer.
     pub fn turn(
         &mut self,
         handler: &mut impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply,

@@ -181,7 +181,10 @@ fn a_file_that_is_no_socket_stays_and_is_named() {
     let folder = Folder::new("file");
     std::fs::write(folder.socket(), "a file of somebody's").unwrap();
     let refused = Producer::bind(folder.socket(), small()).unwrap_err();
-    let told = format!("{}: a file that is no socket is there", folder.socket().display());
+    let told = format!(
+        "{}: there is a file that is not a socket; remove it or choose another path",
+        folder.socket().display()
+    );
     assert_eq!(refused.to_string(), told);
     assert_eq!(std::fs::read(folder.socket()).unwrap(), b"a file of somebody's");
 }

@@ -1,4 +1,4 @@
-//! What people read when the program panics: a bug of ours, unless a library panics over a file that makes no sense.
+//! What people read when the program panics: a bug of this program, unless a library panics over an invalid file.
 
 use std::io::{Write, stderr};
 use std::panic::PanicHookInfo;

@@ -9,7 +9,7 @@ use super::*;
 use crate::error::BadOptions;
 use crate::start::Surface;
 
-/// A program that says this when it is told to serve, and stays.
+/// A program that prints this line when it is started, and stays.
 struct Program(PathBuf);
 
 impl Program {

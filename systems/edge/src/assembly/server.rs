@@ -108,7 +108,7 @@ impl Parts {
     }
 }
 
-/// Starts a part, if it is to be one of ours.
+/// Starts a part, if it is configured to be a child of this process.
 async fn started(
     part: Option<&ChildSpec>,
     bound: &proxy::Bound,

@@ -1,4 +1,4 @@
-//! What an edge is told: the proxy's settings as they are, those of the parts with a prefix.
+//! The settings of an edge: the proxy's as they are, those of the parts with a prefix.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{monitor, origin, proxy};
 
 /// The proxy's setting for where requests go.
 const UPSTREAM: &str = "upstream";
-/// The proxy's setting for who is told of each answer.
+/// The proxy's setting for where messages about answers go.
 const CAST_TO: &str = "cast_to";
 /// The monitor's setting for where casters connect to.
 pub(super) const CASTS: &str = "casts";
@@ -65,7 +65,7 @@ pub(super) struct Configuration {
     pub proxy: proxy::Configuration,
     /// None where requests go elsewhere.
     pub origin: Option<ChildSpec>,
-    /// None where somebody else is told, or nobody.
+    /// None if messages go to another monitor, or nowhere.
     pub monitor: Option<ChildSpec>,
     given: BTreeMap<String, Value>,
 }

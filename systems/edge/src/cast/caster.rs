@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::account::Account;
 use super::address::Address;
-use super::link::Link;
+use super::connection::Connection;
 use super::nats::Courier;
 use super::peer::Peer;
 use super::settings::Settings;
@@ -35,7 +35,7 @@ pub struct PeerAccount {
     pub taken: u64,
     /// Messages that are neither: they wait, or are under way.
     pub pending: u64,
-    /// Whether a connection stands.
+    /// Whether a connection is open.
     pub is_connected: bool,
     /// Connections that stood.
     pub connections: u64,
@@ -52,7 +52,7 @@ impl Caster {
             let peer = Arc::new(Peer::new(number(), settings));
             match address.clone() {
                 Address::Tcp(to) => {
-                    carriers.spawn(Link::new(Arc::clone(&peer), to, settings).run());
+                    carriers.spawn(Connection::new(Arc::clone(&peer), to, settings).run());
                 }
                 Address::Nats(url) => {
                     carriers.spawn(Courier::new(Arc::clone(&peer), url, settings).run());
@@ -69,7 +69,7 @@ impl Caster {
         self.peers.iter().for_each(|(_, peer)| peer.cast(lane, now, payload));
     }
 
-    /// Casts to one peer after the other, waits for room wherever a connection stands, and says how long it waited.
+    /// Casts to one peer after the other, waits for room where a connection is open, and returns how long it waited.
     pub async fn cast_waiting(&self, payload: &[u8]) -> Duration {
         let (lane, now) = (lane(), monotonic());
         let mut waited = Duration::ZERO;
@@ -111,18 +111,18 @@ impl Caster {
     /// Resolves once every peer is connected.
     pub async fn connected(&self) {
         for (_, peer) in &self.peers {
-            peer.stands().await;
+            peer.until_connected().await;
         }
     }
 
-    /// Resolves once nothing is pending and every peer has been told the account of it, while nobody casts.
+    /// Resolves once nothing is pending and every peer has the account of it, provided that nothing is cast meanwhile.
     pub async fn settled(&self) {
         for (_, peer) in &self.peers {
             peer.settled().await;
         }
     }
 
-    /// Ends: whatever is cast from now on is dropped, and so is what the peers do not have by then. Whoever is told so
+    /// Ends: what is cast from now on is dropped, and so is what the peers do not have by then. Whoever is told so
     /// too late may have counted some of it.
     pub async fn finish(&self, within: Duration) -> Vec<PeerAccount> {
         self.peers.iter().for_each(|(_, peer)| peer.end());

@@ -85,7 +85,7 @@ impl Lane {
         self.lock().account.drop(why, messages);
     }
 
-    /// Drops whatever comes from now on.
+    /// Drops what comes from now on.
     pub fn close(&self) {
         self.lock().is_closed = true;
     }

@@ -1,11 +1,11 @@
-//! Messages to monitors that nobody waits for, and an exact account of what became of each.
+//! Messages to monitors, sent without waiting, and an exact account of what became of each.
 //!
 //! A [`Caster`] is shared by all threads. What is cast goes into a bounded buffer of each peer, in
 //! lanes that threads of their own hardly ever share, and a task a peer carries it from there:
-//! over TCP to a monitor of ours ([`frame`] is what goes over the wire), or to a NATS server.
+//! over TCP to a monitor of this crate ([`frame`] is what goes over the wire), or to a NATS server.
 //! Where there is no room a message is dropped, and counted by its reason ([`account`]).
 //!
-//! **What is promised.** Of each peer, `cast = taken + dropped + pending` at any moment, and nothing
+//! **Promises.** Of each peer, `cast = taken + dropped + pending` at any moment, and nothing
 //! is pending once it is [settled](Caster::settled). Over TCP *taken* is what the monitor said that
 //! it counted: what it did not acknowledge is kept, within bounds, and sent again when a connection
 //! breaks; the monitor says first how far it had come, so that nothing is counted twice. A monitor
@@ -15,15 +15,15 @@
 //! Not here: order between threads, delivery to monitors that come later than the buffer is long.
 //!
 //! In reading order: the words ([`account`], [`frame`], [`settings`]), what threads meet at (`lane`,
-//! `peer`), what is kept until it is acknowledged (`window`), who carries it (`link`, `nats`), and
+//! `peer`), what is kept until it is acknowledged (`window`), who carries it (`connection`, `nats`), and
 //! the [`Caster`] over all of it.
 
 pub mod account;
 pub(crate) mod address;
 mod caster;
+mod connection;
 pub mod frame;
 mod lane;
-mod link;
 pub(crate) mod nats;
 mod peer;
 pub mod settings;

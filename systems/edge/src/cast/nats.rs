@@ -22,7 +22,7 @@ use super::{Settings, address};
 const COMMANDS: usize = 256;
 /// The longest pause between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// An account is told at least so often.
+/// An account is sent at least this often.
 const PULSE: Duration = Duration::from_secs(1);
 
 /// Resolves once the server has taken all that the client was told before, which it takes in order: a message to
@@ -45,7 +45,7 @@ pub(super) struct Courier {
     subject: Subject,
     name: String,
     taken: u64,
-    told: Account,
+    confirmed: Account,
     spare: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl Courier {
             subject: settings.subject.as_str().into(),
             name: settings.name.clone(),
             taken: 0,
-            told: Account::default(),
+            confirmed: Account::default(),
             spare: Vec::new(),
         }
     }
@@ -76,7 +76,7 @@ impl Courier {
                 continue;
             }
             if self.peer.is_ending() {
-                if self.told != Account::default() {
+                if self.confirmed != Account::default() {
                     let _ = passed(&client).await;
                 }
                 return;
@@ -114,7 +114,7 @@ impl Courier {
     fn gather(&mut self, again: bool) -> Option<Chunk> {
         match self.peer.gather(Vec::new(), &mut self.spare, again) {
             Gathered::Chunk(chunk) => Some(chunk),
-            Gathered::Nothing(_, account) if account != self.told => self.gather(true),
+            Gathered::Nothing(_, account) if account != self.confirmed => self.gather(true),
             Gathered::Nothing(..) => None,
         }
     }
@@ -132,7 +132,7 @@ impl Courier {
         }
         self.peer.discount(Why::Oversize, refused);
         self.taken += chunk.casts - refused;
-        self.told = chunk.account;
-        self.peer.told(self.taken, self.told);
+        self.confirmed = chunk.account;
+        self.peer.confirm(self.taken, self.confirmed);
     }
 }

@@ -13,14 +13,14 @@ use super::lane::{Bounds, Lane, Offer};
 use super::settings::Settings;
 use super::window::Chunk;
 
-/// What a peer's carrier has told of itself.
+/// What a peer's carrier has reported.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     /// Casts that the other side has.
     pub taken: u64,
     /// The last account that it has.
-    pub told: Account,
-    /// Times that a connection stood.
+    pub confirmed: Account,
+    /// Connections that were opened.
     pub connections: u64,
     /// Why the last one ended, or none could be had.
     pub trouble: Option<String>,
@@ -70,7 +70,7 @@ impl Peer {
         self.offer(lane, sent_at, payload, Some(full));
     }
 
-    /// Casts; where a connection stands, waits for room, and says how long it waited.
+    /// Casts; while a connection is open, waits for room, and returns how long it waited.
     pub async fn cast_waiting(&self, lane: usize, sent_at: u64, payload: &[u8]) -> Duration {
         let mut since = None;
         loop {
@@ -92,7 +92,7 @@ impl Peer {
         let lane = lane % self.lanes.len();
         let cast = Cast { lane: lane as u8, caster: self.caster, sequence: 0, sent_at, payload };
         let offer = self.lanes[lane].offer(cast, &self.bounds, full);
-        // What was dropped for want of room is told with what waits already; all else is told by itself.
+        // Drops for want of room are reported with what waits already; all others wake the carrier.
         if let Offer::Taken { was_empty: true } | Offer::Dropped(Why::Oversize) = offer {
             self.wake.notify_one();
         }
@@ -123,7 +123,7 @@ impl Peer {
         all
     }
 
-    /// Drops whatever comes from now on, and lets the carrier end once it has told all.
+    /// Drops what comes from now on, and lets the carrier end once it has reported everything.
     pub fn end(&self) {
         self.lanes.iter().for_each(Lane::close);
         self.is_ending.store(true, Ordering::Release);
@@ -156,14 +156,14 @@ impl Peer {
         self.wake.notified().await;
     }
 
-    /// For the carrier: a connection stands.
+    /// For the carrier: a connection is open.
     pub fn connected(&self) {
         self.is_connected.store(true, Ordering::Release);
         self.lock().connections += 1;
         self.moved.notify_waiters();
     }
 
-    /// For the carrier: none stands, for this reason.
+    /// For the carrier: there is no connection, for this reason.
     pub fn disconnected(&self, trouble: String) {
         self.is_connected.store(false, Ordering::Release);
         self.lock().trouble = Some(trouble);
@@ -171,11 +171,11 @@ impl Peer {
         self.moved.notify_waiters();
     }
 
-    /// For the carrier: the other side has so many casts, and this account.
-    pub fn told(&self, taken: u64, told: Account) {
+    /// For the carrier: the other side has this many casts, and this account.
+    pub fn confirm(&self, taken: u64, confirmed: Account) {
         {
             let mut progress = self.lock();
-            (progress.taken, progress.told) = (taken, told);
+            (progress.taken, progress.confirmed) = (taken, confirmed);
         }
         self.moved.notify_waiters();
     }
@@ -184,14 +184,14 @@ impl Peer {
         self.lock().clone()
     }
 
-    /// Resolves once a connection stands.
-    pub async fn stands(&self) {
+    /// Resolves once a connection is open.
+    pub async fn until_connected(&self) {
         self.until(|| self.is_connected()).await;
     }
 
     /// Resolves once the other side has everything, and the account of it.
     pub async fn settled(&self) {
-        self.until(|| self.progress().told == self.account()).await;
+        self.until(|| self.progress().confirmed == self.account()).await;
     }
 
     async fn until(&self, holds: impl Fn() -> bool) {

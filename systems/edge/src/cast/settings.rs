@@ -47,7 +47,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads `cast_to` (addresses with commas between them), `cast_room`, `cast_room_messages`, `cast_window`,
-    /// `cast_longest`, `cast_blocking` and `cast_subject`; what is wrong is told there.
+    /// `cast_longest`, `cast_blocking` and `cast_subject`; problems are reported there.
     pub fn read(settings: &Reader<'_>, name: &str) -> Self {
         let default = Self::default();
         let bytes = |key, default: usize| {

@@ -14,14 +14,14 @@ const SPARE: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub bytes: Vec<u8>,
-    /// Casts in it; behind them stands one account.
+    /// Casts in it; one account follows them.
     pub casts: u64,
     /// All that was cast up to it.
     pub account: Account,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct SentChunk {
     chunk: Chunk,
     /// Where the first frame begins that is not acknowledged.
     start: usize,
@@ -29,14 +29,14 @@ struct Kept {
     frames: u64,
 }
 
-/// What is acknowledged that was not written.
+/// An acknowledgement of frames that were not written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Lie;
+pub(super) struct FalseAcknowledgement;
 
 /// Chunks in order.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    kept: VecDeque<Kept>,
+    kept: VecDeque<SentChunk>,
     bytes: usize,
     /// Chunks that are written, and the place in the next one.
     written: usize,
@@ -45,7 +45,7 @@ pub(super) struct Window {
     /// Casts acknowledged since the beginning.
     taken: u64,
     /// The last account acknowledged.
-    told: Account,
+    confirmed: Account,
 }
 
 impl Window {
@@ -61,7 +61,7 @@ impl Window {
         }
         self.bytes += chunk.bytes.len();
         let frames = chunk.casts + 1;
-        self.kept.push_back(Kept { chunk, start: 0, frames });
+        self.kept.push_back(SentChunk { chunk, start: 0, frames });
     }
 
     /// What is to be written next; empty if nothing is.
@@ -95,29 +95,29 @@ impl Window {
 
     /// Casts acknowledged, and the last account.
     pub fn confirmed(&self) -> (u64, Account) {
-        (self.taken, self.told)
+        (self.taken, self.confirmed)
     }
 
     /// What was cast and is either acknowledged or dropped by the last account: from there on a new record counts.
     pub fn base(&self) -> Account {
-        Account { cast: self.taken + self.told.all_dropped(), dropped: self.told.dropped }
+        Account { cast: self.taken + self.confirmed.all_dropped(), dropped: self.confirmed.dropped }
     }
 
     /// Forgets this many frames, which are the first.
     ///
     /// Errors: so many were not written
-    pub fn acknowledge(&mut self, mut frames: u64) -> Result<(), Lie> {
+    pub fn acknowledge(&mut self, mut frames: u64) -> Result<(), FalseAcknowledgement> {
         while frames > 0 {
-            let kept = self.kept.front_mut().ok_or(Lie)?;
+            let kept = self.kept.front_mut().ok_or(FalseAcknowledgement)?;
             if frames < kept.frames {
                 let before = kept.start;
                 kept.skip(frames);
                 self.taken += frames;
                 self.bytes -= kept.start - before;
                 let is_written = self.written > 0 || self.place >= kept.start;
-                return if is_written { Ok(()) } else { Err(Lie) };
+                return if is_written { Ok(()) } else { Err(FalseAcknowledgement) };
             }
-            self.written = self.written.checked_sub(1).ok_or(Lie)?;
+            self.written = self.written.checked_sub(1).ok_or(FalseAcknowledgement)?;
             frames -= kept.frames;
             self.forget_first();
         }
@@ -128,7 +128,7 @@ impl Window {
     /// else is to be written again.
     ///
     /// Errors: there are not so many
-    pub fn resume(&mut self, taken: u64) -> Result<(), Lie> {
+    pub fn resume(&mut self, taken: u64) -> Result<(), FalseAcknowledgement> {
         self.written = self.kept.len();
         self.acknowledge(taken)?;
         self.written = 0;
@@ -137,11 +137,11 @@ impl Window {
     }
 
     fn forget_first(&mut self) {
-        let Some(Kept { chunk, start, frames }) = self.kept.pop_front() else { return };
+        let Some(SentChunk { chunk, start, frames }) = self.kept.pop_front() else { return };
         self.bytes -= chunk.bytes.len() - start;
         // One of the frames is the account.
         self.taken += frames - 1;
-        self.told = chunk.account;
+        self.confirmed = chunk.account;
         self.keep(chunk.bytes);
     }
 
@@ -154,7 +154,7 @@ impl Window {
     }
 }
 
-impl Kept {
+impl SentChunk {
     /// Leaves out the first frames; all of them are casts, as the account is the last.
     fn skip(&mut self, frames: u64) {
         for _ in 0..frames {
@@ -238,21 +238,25 @@ mod tests {
         window.wrote(window.unwritten().len());
         window.resume(6).unwrap();
         assert_eq!(sequences(&write_all(&mut window)), [5]);
-        assert_eq!(window.resume(3), Err(Lie), "two frames are left");
+        assert_eq!(window.resume(3), Err(FalseAcknowledgement), "two frames are left");
     }
 
     #[test]
     fn an_acknowledgement_of_what_was_not_written_is_a_lie() {
         let mut window = Window::default();
-        assert_eq!(window.acknowledge(1), Err(Lie));
+        assert_eq!(window.acknowledge(1), Err(FalseAcknowledgement));
         window.push(chunk(0..3, 0));
         window.wrote(frame::size(7));
         assert_eq!(window.acknowledge(1), Ok(()));
-        assert_eq!(window.acknowledge(1), Err(Lie));
+        assert_eq!(window.acknowledge(1), Err(FalseAcknowledgement));
         let mut window = Window::default();
         window.push(chunk(0..3, 0));
         window.wrote(10);
-        assert_eq!(window.acknowledge(4), Err(Lie), "a chunk that is written in part");
+        assert_eq!(
+            window.acknowledge(4),
+            Err(FalseAcknowledgement),
+            "a chunk that is written in part"
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use serving::percent;
 use super::figures::Figures;
 use super::intake::Shared;
 use super::ledger::{Sender, Totals};
-use super::recent::Kept;
+use super::recent::RecentMessage;
 use crate::cast::account::Why;
 
 /// Messages of an answer, unless told otherwise and at most.
@@ -136,8 +136,8 @@ fn sender(sender: &Sender) -> Value {
     shown
 }
 
-fn message(kept: &Kept<'_>) -> Value {
-    let Kept { arrival, caster, lane, sequence, sent_at, received_at, payload } = *kept;
+fn message(kept: &RecentMessage<'_>) -> Value {
+    let RecentMessage { arrival, caster, lane, sequence, sent_at, received_at, payload } = *kept;
     json!({
         "arrival": arrival,
         "sender": name(caster),

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use serde_json::{Map, Value};
 use serving::observed::{DeliveryTimes, Observed};
 
-use super::recent::{self, Kept, Recent};
+use super::recent::{self, Recent, RecentMessage};
 use super::record::{Delays, Holder, Record};
 use crate::cast::account::{Account, Why};
 use crate::cast::frame::{Cast, Frame, FrameError, Hello, Welcome};
@@ -204,7 +204,7 @@ impl Ledger {
         }
     }
 
-    /// Counts a frame that came over NATS, where nobody says hello.
+    /// Counts a frame that came over NATS, where there is no hello.
     pub(super) fn take_loose(&mut self, body: &[u8], now_ns: u64) {
         let frame = Frame::read(body).ok();
         let is_counted = match frame {
@@ -254,7 +254,7 @@ impl Ledger {
         self.records.get_mut(&caster)
     }
 
-    /// Forgets the caster that nobody brings and that was not heard for longest; its counts stay in the sums.
+    /// Forgets the caster without a connection that was silent for longest; its counts stay in the sums.
     fn evict(&mut self) -> Option<()> {
         let gone = self.records.iter().filter(|(_, record)| record.holder == Holder::Nobody);
         let caster = *gone.min_by_key(|(_, record)| record.last_at)?.0;
@@ -304,7 +304,7 @@ impl Ledger {
     }
 
     /// The messages that are kept, from this arrival on.
-    pub(super) fn messages(&self, arrival: u64) -> impl Iterator<Item = Kept<'_>> {
+    pub(super) fn messages(&self, arrival: u64) -> impl Iterator<Item = RecentMessage<'_>> {
         self.recent.from(arrival)
     }
 

@@ -1,7 +1,7 @@
 //! A monitor: receives casts over TCP, and over NATS if told so, counts each of them, keeps the
 //! latest, and says what it saw.
 //!
-//! It is the observer of whatever casts: `received + dropped == cast`, where *received* is counted
+//! It is the observer of all casters: `received + dropped == cast`, where *received* is counted
 //! here, and *dropped* and *cast* is what the casters say of themselves, in frames that stand behind
 //! the casts that they count. Both sides are of one moment, so that a message that gets lost without
 //! anybody knowing shows as an account that does not add up.

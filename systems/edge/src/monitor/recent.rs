@@ -15,7 +15,7 @@ pub(super) struct Bounds {
 
 /// A message that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept<'a> {
+pub(super) struct RecentMessage<'a> {
     /// Place among all that were ever kept, from 0.
     pub arrival: u64,
     /// The caster, its lane, and the message's number there.
@@ -68,7 +68,7 @@ impl Recent {
         }
         let at = self.place(length);
         self.make_room(at + length as u64);
-        let (begin, end) = self.lies(at, length);
+        let (begin, end) = self.range(at, length);
         if self.ring.len() < end {
             self.ring.resize(end, 0);
         }
@@ -96,19 +96,19 @@ impl Recent {
         }
     }
 
-    fn lies(&self, at: u64, length: usize) -> (usize, usize) {
+    fn range(&self, at: u64, length: usize) -> (usize, usize) {
         let begin = (at % self.bounds.bytes as u64) as usize;
         (begin, begin + length)
     }
 
     /// Messages from this arrival on, the oldest first.
-    pub fn from(&self, arrival: u64) -> impl Iterator<Item = Kept<'_>> {
+    pub fn from(&self, arrival: u64) -> impl Iterator<Item = RecentMessage<'_>> {
         let skip = usize::try_from(arrival.saturating_sub(self.evicted)).unwrap_or(usize::MAX);
         self.entries.iter().enumerate().skip(skip).map(|(place, entry)| {
-            let (begin, end) = self.lies(entry.at, entry.length);
+            let (begin, end) = self.range(entry.at, entry.length);
             let Entry { caster, lane, sequence, sent_at, received_at, .. } = *entry;
             let (arrival, payload) = (self.evicted + place as u64, &self.ring[begin..end]);
-            Kept { arrival, caster, lane, sequence, sent_at, received_at, payload }
+            RecentMessage { arrival, caster, lane, sequence, sent_at, received_at, payload }
         })
     }
 

@@ -77,9 +77,9 @@ impl Delays {
 pub(super) enum Holder {
     /// The TCP connection of this number.
     Connection(u64),
-    /// NATS, where nobody says goodbye.
+    /// NATS, where there is no goodbye.
     Bus,
-    /// Nobody any more.
+    /// No connection any more.
     Nobody,
 }
 

@@ -109,7 +109,7 @@ fn plain(state: &WorkerState, text: impl Into<String>) -> Answer {
     text_answer(StatusCode::OK, text.into(), PLAIN, generation(state))
 }
 
-/// What is answered to what nobody answers.
+/// The answer for an unknown path or method.
 pub fn not_found(state: &WorkerState) -> Answer {
     text_answer(StatusCode::NOT_FOUND, "not found".to_owned(), PLAIN, generation(state))
 }

@@ -105,7 +105,7 @@ impl Loader {
     async fn ask(&self, uri: &Uri, recipe: &Recipe) -> Result<Response<Bytes>, String> {
         let authority = uri.authority().ok_or("it has no host")?;
         let (host, port) =
-            split(authority.as_str()).ok_or("it has no host, or a port that is none")?;
+            split(authority.as_str()).ok_or("its host is missing, or its port is not valid")?;
         let is_tls = uri.scheme_str() == Some("https");
         let port = port.unwrap_or(if is_tls { 443 } else { 80 });
         let stream = TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;

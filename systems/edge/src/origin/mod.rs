@@ -1,4 +1,4 @@
-//! A programmable origin: what it serves, how late, and how it fails, is told it as recipes.
+//! A programmable origin: recipes set what it serves, how late, and how it fails.
 //!
 //! In reading order. Pure: what a recipe says ([`recipe`]), how long answers wait ([`delay`], drawn
 //! by [`draws`]), what holds when ([`timeline`]), what is served ([`payload`]), and all routes

@@ -54,7 +54,7 @@ impl Fate {
 #[derive(Debug)]
 pub struct Served {
     left: Bytes,
-    /// What the head says, whatever is sent.
+    /// The length in the head, also if less is sent.
     length: u64,
     pace: Option<Pace>,
     /// What comes after the bytes that are left, if that is no end of an answer.
@@ -75,7 +75,7 @@ impl Served {
         Self { length: bytes.len() as u64, left: bytes, pace: None, end: None }
     }
 
-    /// The same without a byte of it, for whoever asked for the head alone.
+    /// The same without its bytes, for `HEAD`.
     pub fn silent(self) -> Self {
         Self { left: Bytes::new(), pace: None, end: None, ..self }
     }

@@ -8,7 +8,7 @@ use timer::monotonic;
 
 use super::recipe::EVERYWHERE;
 use super::served::{Fate, Served};
-use super::tally::Came;
+use super::tally::RequestOutcome;
 use super::timeline::{Fault, Outcome};
 use super::worker_state::{HTML, JSON, Outlet, WorkerState, ordinary};
 
@@ -26,7 +26,12 @@ pub async fn simulate(
 ) -> std::io::Result<Answer> {
     let view = state.view();
     let Some(outlet) = view.table.find(path).map(|place| &view.outlets[place]) else {
-        state.tally().count(&state.nowhere, Came::Status(406), monotonic() - arrived_ns, 0);
+        state.tally().count(
+            &state.nowhere,
+            RequestOutcome::Status(406),
+            monotonic() - arrived_ns,
+            0,
+        );
         return Ok(answer(406, not_set(path), ordinary(view.table.generation, HTML)));
     };
     let (outcome, due_ns) = match outlet.route.at(arrived_ns) {
@@ -42,8 +47,8 @@ pub async fn simulate(
     }
     let given = given(state, outlet, path, outcome.as_ref(), fate);
     let came = match &given {
-        Ok(answer) => Came::Status(answer.status().as_u16()),
-        Err(fault) => Came::To(fault.end),
+        Ok(answer) => RequestOutcome::Status(answer.status().as_u16()),
+        Err(fault) => RequestOutcome::To(fault.end),
     };
     let now_ns = monotonic();
     state.tally().count(
@@ -102,7 +107,7 @@ fn text(status: u16, path: &str) -> String {
     }
 }
 
-/// What is told where no recipe is.
+/// The answer for a path without a recipe.
 fn not_set(path: &str) -> String {
     match path {
         EVERYWHERE => NOT_SET.to_owned(),
@@ -112,7 +117,7 @@ fn not_set(path: &str) -> String {
     }
 }
 
-/// What is told where there is no recipe at all.
+/// The answer while there is no recipe at all.
 pub const NOT_SET: &str = "Recipe not set, please POST a recipe to /_admin/add_recipe";
 
 /// An answer with text.

@@ -13,19 +13,19 @@ use super::timeline::End;
 /// Under which requests are counted that lead to no route.
 pub const NOWHERE: &str = "(no route)";
 
-/// Longest time that is told apart, two hours: the longest wait, and as much again.
+/// Longest time that is recorded exactly, two hours: twice the longest wait.
 const LONGEST_NS: u64 = 7_200_000_000_000;
 
-/// What a request came to.
+/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Came {
+pub enum RequestOutcome {
     /// An answer with this status, whole or not.
     Status(u16),
     /// No answer, and this in its place.
     To(End),
 }
 
-impl fmt::Display for Came {
+impl fmt::Display for RequestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "{status}"),
@@ -37,7 +37,7 @@ impl fmt::Display for Came {
 }
 
 /// How often each.
-pub type Counts = BTreeMap<Came, u64>;
+pub type Counts = BTreeMap<RequestOutcome, u64>;
 
 /// What one worker counts; others look at it only when somebody asks.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl Default for Times {
 
 impl Tally {
     /// Counts one request, which took so long, of that so much longer than it should.
-    pub fn count(&self, route: &Arc<str>, came: Came, service_ns: u64, late_ns: u64) {
+    pub fn count(&self, route: &Arc<str>, came: RequestOutcome, service_ns: u64, late_ns: u64) {
         let mut inner = self.inner();
         inner.times.service.saturating_record(service_ns);
         inner.times.late.saturating_record(late_ns);
@@ -114,7 +114,7 @@ pub fn together(rows: &BTreeMap<Arc<str>, Counts>) -> Counts {
     all
 }
 
-/// Counts as they are told: `{"200":2,"404":1,"total_requests":3}`.
+/// Counts as JSON: `{"200":2,"404":1,"total_requests":3}`.
 pub fn to_json(counts: &Counts) -> Value {
     let total: u64 = counts.values().sum();
     let mut told: Map<String, Value> =
@@ -128,11 +128,13 @@ pub const COUNTS: [&str; 2] = ["errors", "unanswered"];
 
 /// Counts as an observer tells them: requests, of them those with a status of 500 or above, and those that got none.
 pub fn observed(counts: &Counts) -> Observed {
-    let sum = |is: fn(&Came) -> bool| -> u64 {
+    let sum = |is: fn(&RequestOutcome) -> bool| -> u64 {
         counts.iter().filter(|(came, _)| is(came)).map(|(_, count)| count).sum()
     };
-    let values =
-        [sum(|came| matches!(came, Came::Status(500..))), sum(|came| matches!(came, Came::To(_)))];
+    let values = [
+        sum(|came| matches!(came, RequestOutcome::Status(500..))),
+        sum(|came| matches!(came, RequestOutcome::To(_))),
+    ];
     let detail = COUNTS.iter().zip(values);
     Observed {
         counts: "requests",
@@ -183,10 +185,10 @@ mod tests {
     fn counts_of_all_workers_are_added_up_by_route_and_together() {
         let tallies = [Tally::default(), Tally::default()];
         let (news, none): (Arc<str>, Arc<str>) = ("/news".into(), NOWHERE.into());
-        tallies[0].count(&news, Came::Status(200), 1_000, 0);
-        tallies[1].count(&news, Came::Status(200), 1_000, 0);
-        tallies[1].count(&news, Came::To(End::Reset), 1_000, 0);
-        tallies[1].count(&none, Came::Status(406), 1_000, 0);
+        tallies[0].count(&news, RequestOutcome::Status(200), 1_000, 0);
+        tallies[1].count(&news, RequestOutcome::Status(200), 1_000, 0);
+        tallies[1].count(&news, RequestOutcome::To(End::Reset), 1_000, 0);
+        tallies[1].count(&none, RequestOutcome::Status(406), 1_000, 0);
         let rows = by_route(&tallies);
         assert_eq!(to_json(&rows["/news"]), json!({"total_requests": 3, "200": 2, "reset": 1}));
         assert_eq!(
@@ -205,7 +207,7 @@ mod tests {
     fn times_are_told_in_seconds() {
         let tally = Tally::default();
         for _ in 0..4 {
-            tally.count(&"/*".into(), Came::Status(200), 500_000_000, 64);
+            tally.count(&"/*".into(), RequestOutcome::Status(200), 500_000_000, 64);
         }
         let text = render(&times(&[tally]));
         assert!(text.contains("# TYPE origin_service_time_seconds summary\n"), "{text}");

@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use super::admin;
 use super::served::{Fate, Served};
 use super::simulation::{Answer, simulate, text_answer};
-use super::tally::{self, Came};
+use super::tally::{self, RequestOutcome};
 use super::wire::Wire;
 use super::worker_state::{HTML, JSON, Shared, WorkerState};
 use crate::tls::Stream;
@@ -201,14 +201,14 @@ async fn reply(state: &WorkerState, request: Request<Incoming>, fate: &Fate) -> 
         return Ok(own);
     }
     if !is_get && request.method() != Method::POST {
-        state.tally().count(&state.nowhere, Came::Status(404), 0, 0);
+        state.tally().count(&state.nowhere, RequestOutcome::Status(404), 0, 0);
         return Ok(admin::not_found(state));
     }
     let (head, body) = request.into_parts();
     if !body.is_end_stream()
         && let Err((status, reason)) = discard(body, state).await
     {
-        state.tally().count(&state.nowhere, Came::Status(status.as_u16()), 0, 0);
+        state.tally().count(&state.nowhere, RequestOutcome::Status(status.as_u16()), 0, 0);
         let generation = state.shared.routes.generation();
         return Ok(text_answer(status, reason.to_owned(), HTML, generation));
     }

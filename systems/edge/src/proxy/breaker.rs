@@ -64,7 +64,7 @@ impl Breaker {
         Self { state: State::Closed, errors: Window::new(now) }
     }
 
-    /// Whether a request may go now. Who is told to probe is waited for: its outcome must be told.
+    /// Whether a request may go now. The outcome of a probe must be reported.
     pub fn ask(&mut self, rules: &Rules, now: Instant) -> Verdict {
         match &mut self.state {
             State::Closed => Verdict::Pass,

@@ -1,7 +1,7 @@
 //! An answer as it is given to a client: over HTTP/2 in pieces, and without a body to `HEAD`.
 //!
 //! hyper does the latter over HTTP/1.1 alone. A body that is there as a whole would be with the connection as soon as
-//! there is room for its first byte, and nobody would see any more that its client does not take it.
+//! there is room for its first byte, and it would go unnoticed that its client does not take it.
 
 use std::pin::Pin;
 use std::sync::Arc;

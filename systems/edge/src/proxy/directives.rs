@@ -47,7 +47,7 @@ impl Directives {
 
 /// All of a message's `Cache-Control` in one value and in lower case, without those directives that are not wanted.
 ///
-/// What is not text is a directive that nobody may ignore: `no-store`.
+/// What is not text counts as the strictest directive: `no-store`.
 pub(super) fn plain(headers: &HeaderMap, unwanted: &[&str]) -> Option<HeaderValue> {
     let is_text = headers.get_all(CACHE_CONTROL).iter().all(|value| value.to_str().is_ok());
     if !is_text {

@@ -44,7 +44,7 @@ static SET_HERE: [HeaderName; 5] = [
 pub(super) struct Key(Arc<str>);
 
 impl Key {
-    /// The key of a request that was stripped: its host and its target as the upstream is told them, byte for byte.
+    /// The key of a request that was stripped: its host and its target as they are sent to the upstream, byte for byte.
     pub fn of(uri: &Uri, headers: &HeaderMap) -> Self {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(Selection::of(&asked, &HeaderMap::new()), Some(Selection(Vec::new())));
     }
 
-    /// Whether the upstream takes `x_a` for `x-a` nobody here knows.
+    /// The proxy cannot know whether the upstream takes `x_a` for `x-a`.
     #[test]
     fn a_twin_of_what_vary_names_selects_nothing() {
         let varied = headers(&[("vary", "x-a")]);

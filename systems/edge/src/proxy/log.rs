@@ -1,6 +1,6 @@
 //! The access log: a line of JSON for each answer, written by a thread of its own.
 //!
-//! Nobody waits for it: what comes faster than it can be written is lost, and counted.
+//! No request waits for it: entries that come faster than they can be written are lost, and counted.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! The messages that a proxy casts about each answer.
 //!
 //! A message is a line of JSON, filled up with spaces to its length: what is asked is what messages cost, and a
-//! message of two thousand bytes costs what it does whatever it says. One that is longer by itself is cut.
+//! message of two thousand bytes costs the same with any content. One that is longer by itself is cut.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ impl Messages {
         About(format!("\"method\":\"{method}\",\"path\":\"{}\"", escaped(uri.path())))
     }
 
-    /// Casts what was answered; waits for the monitor only where casts are told to block, and says how long.
+    /// Casts what was answered; waits for the monitor only if casts are set to block, and returns how long.
     pub async fn cast(&self, about: &About, status: StatusCode, how: CacheStatus) -> Duration {
         let mut waited = Duration::ZERO;
         let mut message = Vec::with_capacity(self.bytes.max(256));

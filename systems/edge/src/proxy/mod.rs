@@ -13,7 +13,7 @@
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `dictionary`, `targeted`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`collapsing`); a request (`lookup`), the body of its answer (`outgoing`), what is answered instead
-//! (`refusal`), all of it together (`handler`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
+//! (`refusal`), all of it together (`handler`); what is reported (`tally`, `log`, `times` of an answer, `messages` to a
 //! monitor); the answer as it is given (`delivery`) in streams (`streams`) of a client's connection (`connection`); and
 //! the server.
 

@@ -1,4 +1,4 @@
-//! What a proxy is told, and what it makes of it.
+//! The settings of a proxy.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -66,7 +66,7 @@ pub(crate) struct Configuration {
     pub(super) breaker: Option<breaker::Rules>,
     pub routes: Vec<String>,
     pub(super) log: Target,
-    /// None if nobody is told.
+    /// None if no messages are cast.
     pub(super) messages: Option<messages::Plan>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(configuration)
 }
 
-/// The same where there are settings beside these, whose reader is told every problem.
+/// The same where there are settings beside these; the reader collects every problem.
 pub(crate) fn read_among(settings: &Settings<'_>) -> Configuration {
     let upstream = upstream(settings);
     let limits = limits(settings);
@@ -102,7 +102,7 @@ pub(crate) fn read_among(settings: &Settings<'_>) -> Configuration {
         },
         messages: messages(settings),
     };
-    // Read all the same, so that all problems are told; it is not used.
+    // Read all the same, so that all problems are reported; it is not used.
     let stand_in =
         || Upstream::new("127.0.0.1", 1, NAME).expect("an address can stand in a header");
     configuration(upstream.unwrap_or_else(stand_in))

@@ -25,7 +25,7 @@ pub(super) enum CacheStatus {
     Stale,
     /// From the upstream, as nothing stored can answer it.
     Pass,
-    /// From the upstream, as the cache is told to stand aside.
+    /// From the upstream, because the cache was bypassed.
     Bust,
     /// The proxy's own answer.
     Nothing,

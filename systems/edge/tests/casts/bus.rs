@@ -64,7 +64,7 @@ fn over(server: &Server) -> Settings {
 }
 
 /// What a monitor saw once the server has handed it so many messages.
-async fn seen_after(monitor: &Monitor, cast: u64) -> Seen {
+async fn seen_after(monitor: &Monitor, cast: u64) -> Observation {
     until(|| monitor.seen().count("cast") >= cast).await;
     monitor.seen()
 }

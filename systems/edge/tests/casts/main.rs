@@ -82,8 +82,8 @@ impl Monitor {
         get(&self.address("http"), path)
     }
 
-    fn seen(&self) -> Seen {
-        Seen(self.get("/observed"))
+    fn seen(&self) -> Observation {
+        Observation(self.get("/observed"))
     }
 
     fn stop(self) {
@@ -93,9 +93,9 @@ impl Monitor {
 }
 
 /// What a monitor saw.
-struct Seen(Value);
+struct Observation(Value);
 
-impl Seen {
+impl Observation {
     fn count(&self, name: &str) -> u64 {
         let own = self.0.get(name).filter(|value| value.is_u64());
         own.unwrap_or(&self.0["detail"][name]).as_u64().unwrap()

@@ -52,8 +52,8 @@ impl Process {
         self.ready["listening"][name].as_str().unwrap().to_owned()
     }
 
-    fn seen(&self) -> Seen {
-        Seen(get(&self.address("http"), "/observed"))
+    fn seen(&self) -> Observation {
+        Observation(get(&self.address("http"), "/observed"))
     }
 
     fn kill(mut self) {

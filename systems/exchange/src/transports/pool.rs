@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::failure::Failure;
 use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::judged;
+use crate::transport::verified;
 
 /// Longer than any request waits.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -78,7 +78,7 @@ impl<T: Endpoint> Pool<T> {
         let seat = self.seat(deadline_after).await?;
         let (payload, checksum) = self.exchange(ask, deadline_after).await?;
         drop(seat);
-        judged(ask, payload, checksum)
+        verified(ask, payload, checksum)
     }
 
     /// The right to use one connection.

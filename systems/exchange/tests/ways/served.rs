@@ -257,7 +257,10 @@ fn what_cannot_be_had_is_told() {
     assert_eq!(error.exit_code(), 4, "{error}");
     let told = "cannot listen on the Unix socket: ";
     let there = folder.file("unix.socket");
-    let what = format!("{told}{}: a file that is no socket is there", there.display());
+    let what = format!(
+        "{told}{}: there is a file that is not a socket; remove it or choose another path",
+        there.display()
+    );
     assert_eq!(error.to_string(), what);
     assert_eq!(std::fs::read(folder.file("unix.socket")).unwrap(), b"somebody's");
     assert_eq!(start(Options::default().with("users", 0)).exit_code(), 2);

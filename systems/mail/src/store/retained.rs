@@ -172,7 +172,7 @@ pub struct RetainedMessages {
 #[derive(Debug)]
 struct Shared {
     bounds: RetentionLimits,
-    room: Mutex<RetainedState>,
+    state: Mutex<RetainedState>,
     /// The place of the newest message.
     newest: watch::Sender<u64>,
     kept: Gauge,
@@ -196,7 +196,7 @@ impl RetainedMessages {
     pub fn new(bounds: RetentionLimits, metrics: &Registry) -> Self {
         let shared = Shared {
             bounds,
-            room: Mutex::default(),
+            state: Mutex::default(),
             newest: watch::Sender::new(0),
             kept: metrics.gauge("mail_kept_messages", "Retained messages."),
             kept_bytes: metrics.gauge("mail_kept_bytes", "Bytes of memory held for messages."),
@@ -215,13 +215,13 @@ impl RetainedMessages {
     ///
     /// Errors: 452 if there is no space
     pub fn reserve(&self, summary: &MessageSummary) -> Result<ReservedBytes, Refusal> {
-        let mut room = self.room();
-        room.drafts += 1;
+        let mut state = self.state();
+        state.drafts += 1;
         let mut reserved = ReservedBytes { retained: self.clone(), bytes: 0, is_open: true };
-        let held = room.messages.len() + room.drafts;
+        let held = state.messages.len() + state.drafts;
         let is_full =
             self.shared.bounds.full == WhenFull::Refuse && held > self.shared.bounds.messages;
-        drop(room);
+        drop(state);
         if is_full {
             Err(FULL)
         } else {
@@ -231,13 +231,13 @@ impl RetainedMessages {
 
     /// Adds a message; gives its name.
     pub fn put(&self, arriving: NewMessage, reserved: Option<ReservedBytes>) -> Arc<str> {
-        let mut room = self.room();
-        let bytes = reserved.map_or(0, |reserved| reserved.hand_over(&mut room));
-        room.last += 1;
+        let mut state = self.state();
+        let bytes = reserved.map_or(0, |reserved| reserved.hand_over(&mut state));
+        state.last += 1;
         let NewMessage { id, received_at, summary, size, content } = arriving;
-        let id: Arc<str> = id.unwrap_or_else(|| room.last.to_string()).into();
-        let shelved = RetainedMessage {
-            number: room.last,
+        let id: Arc<str> = id.unwrap_or_else(|| state.last.to_string()).into();
+        let message = RetainedMessage {
+            number: state.last,
             id: Arc::clone(&id),
             received_at,
             summary,
@@ -245,37 +245,38 @@ impl RetainedMessages {
             content,
             subject: OnceLock::new(),
         };
-        let number = room.last;
-        room.places.insert(Arc::clone(&id), number);
-        room.messages.push_back((Arc::new(shelved), bytes));
-        while room.messages.len() > self.shared.bounds.messages {
-            self.drop_oldest(&mut room);
+        let number = state.last;
+        state.places.insert(Arc::clone(&id), number);
+        state.messages.push_back((Arc::new(message), bytes));
+        while state.messages.len() > self.shared.bounds.messages {
+            self.drop_oldest(&mut state);
         }
-        self.tell(&room);
-        drop(room);
+        self.update_gauges(&state);
+        drop(state);
         self.shared.newest.send_replace(number);
         id
     }
 
     /// The message of this name.
     pub fn get(&self, id: &str) -> Option<Arc<RetainedMessage>> {
-        let room = self.room();
-        let number = *room.places.get(id)?;
-        let at = room.messages.binary_search_by_key(&number, |(message, _)| message.number).ok()?;
-        Some(Arc::clone(&room.messages[at].0))
+        let state = self.state();
+        let number = *state.places.get(id)?;
+        let at =
+            state.messages.binary_search_by_key(&number, |(message, _)| message.number).ok()?;
+        Some(Arc::clone(&state.messages[at].0))
     }
 
     /// The messages that arrived after one place and before another, newest first, and at most so many.
     pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<RetainedMessage>> {
-        let room = self.room();
-        let end = room.messages.partition_point(|(message, _)| message.number < before);
-        let messages = room.messages.range(..end).rev().map(|(message, _)| message);
+        let state = self.state();
+        let end = state.messages.partition_point(|(message, _)| message.number < before);
+        let messages = state.messages.range(..end).rev().map(|(message, _)| message);
         messages.take_while(|message| message.number > after).take(most).cloned().collect()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.room().messages.len()
+        self.state().messages.len()
     }
 
     /// Whether there is none.
@@ -285,11 +286,11 @@ impl RetainedMessages {
 
     /// Takes all of them away, and gives them.
     pub fn clear(&self) -> Vec<Arc<RetainedMessage>> {
-        let mut room = self.room();
-        let messages = std::mem::take(&mut room.messages);
-        room.places.clear();
-        room.bytes -= messages.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        self.tell(&room);
+        let mut state = self.state();
+        let messages = std::mem::take(&mut state.messages);
+        state.places.clear();
+        state.bytes -= messages.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        self.update_gauges(&state);
         messages.into_iter().map(|(message, _)| message).collect()
     }
 
@@ -298,21 +299,21 @@ impl RetainedMessages {
         self.shared.newest.subscribe()
     }
 
-    fn room(&self) -> MutexGuard<'_, RetainedState> {
-        self.shared.room.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RetainedState> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn drop_oldest(&self, room: &mut RetainedState) {
-        if let Some((message, bytes)) = room.messages.pop_front() {
-            room.places.remove(&message.id);
-            room.bytes -= bytes;
+    fn drop_oldest(&self, state: &mut RetainedState) {
+        if let Some((message, bytes)) = state.messages.pop_front() {
+            state.places.remove(&message.id);
+            state.bytes -= bytes;
             self.shared.dropped.one();
         }
     }
 
-    fn tell(&self, room: &RetainedState) {
-        self.shared.kept.set(i64::try_from(room.messages.len()).unwrap_or(i64::MAX));
-        self.shared.kept_bytes.set(i64::try_from(room.bytes).unwrap_or(i64::MAX));
+    fn update_gauges(&self, state: &RetainedState) {
+        self.shared.kept.set(i64::try_from(state.messages.len()).unwrap_or(i64::MAX));
+        self.shared.kept_bytes.set(i64::try_from(state.bytes).unwrap_or(i64::MAX));
     }
 }
 
@@ -330,17 +331,17 @@ impl ReservedBytes {
     /// Errors: 452 if there is no space
     pub fn more(&mut self, bytes: u64) -> Result<(), Refusal> {
         let bounds = self.retained.shared.bounds;
-        let mut room = self.retained.room();
+        let mut state = self.retained.state();
         while bounds.full == WhenFull::Oldest
-            && room.bytes + bytes > bounds.bytes
-            && !room.messages.is_empty()
+            && state.bytes + bytes > bounds.bytes
+            && !state.messages.is_empty()
         {
-            self.retained.drop_oldest(&mut room);
+            self.retained.drop_oldest(&mut state);
         }
-        if room.bytes + bytes > bounds.bytes {
+        if state.bytes + bytes > bounds.bytes {
             return Err(FULL);
         }
-        room.bytes += bytes;
+        state.bytes += bytes;
         self.bytes += bytes;
         Ok(())
     }
@@ -348,13 +349,13 @@ impl ReservedBytes {
     /// Gives so many bytes back.
     pub fn less(&mut self, bytes: u64) {
         self.bytes -= bytes;
-        self.retained.room().bytes -= bytes;
+        self.retained.state().bytes -= bytes;
     }
 
     /// Ends the reservation and leaves its bytes counted.
-    fn hand_over(mut self, room: &mut RetainedState) -> u64 {
+    fn hand_over(mut self, state: &mut RetainedState) -> u64 {
         self.is_open = false;
-        room.drafts -= 1;
+        state.drafts -= 1;
         self.bytes
     }
 }
@@ -362,9 +363,9 @@ impl ReservedBytes {
 impl Drop for ReservedBytes {
     fn drop(&mut self) {
         if self.is_open {
-            let mut room = self.retained.room();
-            room.drafts -= 1;
-            room.bytes -= self.bytes;
+            let mut state = self.retained.state();
+            state.drafts -= 1;
+            state.bytes -= self.bytes;
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 /// Pause between two looks at whether a command's port accepts.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Settings with this prefix are those of the front of ours, without it.
+/// Settings with this prefix are those of the bundled front, without it.
 const PREFIX: &str = "front_";
 /// Those that it has (see [`super::settings`]), prefixed.
 const PASSED: &[&str] = &[
@@ -44,7 +44,7 @@ const PASSED: &[&str] = &[
 ];
 
 /// Beside which front those are not idle.
-const OF_OURS: &str = "it is of the front of ours, and without front = front nothing has it";
+const OF_OURS: &str = "it is a setting of the bundled front; use it with front = front";
 
 /// What can be done about a program that is not there.
 const INSTALL: &str = "install it (`node` comes with Node.js, https://nodejs.org, and in most systems as the package `nodejs`), or give another command as `front`";
@@ -54,7 +54,7 @@ const INSTALL: &str = "install it (`node` comes with Node.js, https://nodejs.org
 pub enum Front {
     /// None: clients speak to the service itself.
     Direct,
-    /// The one of ours: a program that serves `search-front`, and that front's settings.
+    /// The bundled one: a program that serves `search-front`, and that front's settings.
     Ours {
         /// The program; this executable unless told otherwise.
         program: PathBuf,
@@ -67,7 +67,7 @@ pub enum Front {
 
 impl Front {
     /// Reads the settings `front` (`direct`, `front` or a command line), `front_program`, and those of the
-    /// front of ours with `front_` before their names, such as `front_serial`.
+    /// bundled front with `front_` before their names, such as `front_serial`.
     pub fn read(settings: &Settings<'_>) -> Self {
         let text = settings.text("front", "direct");
         let program = settings.text("front_program", "");
@@ -210,7 +210,7 @@ async fn ours(
     Ok(Running { process, address, effective: ready["effective"].clone() })
 }
 
-/// Somebody else's is told a port, and accepts on it some time later. What it prints goes where errors go.
+/// Another front gets a port, and accepts on it some time later. What it prints goes to standard error.
 async fn theirs(words: &[String], listen: SocketAddr, upstream: SocketAddr) -> io::Result<Running> {
     let address = match listen.port() {
         0 => TcpListener::bind(listen)?.local_addr()?,

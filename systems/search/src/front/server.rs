@@ -1,4 +1,4 @@
-//! Puts a front together: one thread accepts and deals out, and all of them serve what they were dealt.
+//! Puts a front together: one thread accepts and hands connections out, and all of them serve theirs.
 
 use std::io;
 use std::net::TcpListener as StdListener;
@@ -64,7 +64,7 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     })
 }
 
-/// A worker for each thread, and what senders connections to it.
+/// A worker for each thread, and what sends connections to it.
 fn workers(
     configuration: &Configuration,
     tally: &Arc<Tally>,

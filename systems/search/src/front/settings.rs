@@ -1,4 +1,4 @@
-//! What a front is told, and what it makes of it.
+//! The settings of a front.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     }
     settings.finish("search-front")?;
     // Without one the reading has failed.
-    let upstream = upstream.ok_or_else(|| BadOptions::one("upstream: there is none"))?;
+    let upstream = upstream.ok_or_else(|| BadOptions::one("upstream: it is missing"))?;
     Ok(Configuration { upstream, bounds, limits, threads, is_serial, cost })
 }
 

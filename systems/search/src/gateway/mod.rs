@@ -7,7 +7,7 @@
 //! | `GET /v1/workers/{id}`, `DELETE /v1/workers/{id}` | one row |
 //! | `GET /v1/playbook`, `PUT /v1/playbook` | learned boosts |
 //! | `POST /v1/snapshot` | has the index write itself to the disk |
-//! | `GET /v1/samples` | answers kept for whoever judges them |
+//! | `GET /v1/samples` | sampled answers, for the recall observer |
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code, and `others` where more is wrong.
 

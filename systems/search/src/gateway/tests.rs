@@ -29,7 +29,7 @@ pub(crate) struct BruteForceIndex {
     gate: Mutex<Option<StopGate>>,
 }
 
-/// Where an index stops once, tells so, and goes on when it is told to.
+/// Where an index stops once, reports it, and continues on a signal.
 #[derive(Debug)]
 struct StopGate {
     at: StopPoint,
@@ -43,7 +43,7 @@ enum StopPoint {
     Found,
     /// Nothing is written yet.
     Asked,
-    /// It has written, and nobody knows.
+    /// It has written, and its caller does not know.
     Written,
 }
 

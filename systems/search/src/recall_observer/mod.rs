@@ -163,7 +163,7 @@ impl RecallObserver {
         let unjudged = waiting.len() as u64;
         let counts =
             [("samples", sampled.taken), ("searches", sampled.seen), ("unjudged", unjudged)];
-        Ok(verdict.told(&counts))
+        Ok(verdict.observed(&counts))
     }
 }
 
@@ -176,8 +176,8 @@ async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>
         as_of: sample.sequence,
         include_metadata: false,
     };
-    let told: ExactAnswer = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
-    Ok((sample, told.results))
+    let observed: ExactAnswer = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
+    Ok((sample, observed.results))
 }
 
 /// The same in an order of which every prefix is spread over the whole, so that samples compared in

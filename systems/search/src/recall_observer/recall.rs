@@ -58,7 +58,7 @@ impl RecallSums {
     }
 
     /// What an observer answers, with further counts; shares only where there is something to have a share of.
-    pub fn told(self, counts: &[(&str, u64)]) -> Observed {
+    pub fn observed(self, counts: &[(&str, u64)]) -> Observed {
         let mut observed =
             Observed { counts: "answers judged", received: self.judged, ..Observed::default() };
         let own = [
@@ -67,18 +67,18 @@ impl RecallSums {
             ("misscored", self.misscored),
             ("planted", self.planted),
         ];
-        let mut tell = |name: &str, value| observed.detail.insert(name.to_owned(), value);
+        let mut add = |name: &str, value| observed.detail.insert(name.to_owned(), value);
         for (name, count) in counts.iter().chain(&own) {
-            tell(name, json!(count));
+            add(name, json!(count));
         }
         if let Some(worst) = self.worst {
-            tell("recall", json!(self.recalls / self.judged as f64));
-            tell("recall_at_worst", json!(worst));
+            add("recall", json!(self.recalls / self.judged as f64));
+            add("recall_at_worst", json!(worst));
         }
         if self.planted > 0 {
             let share = |count: u64| json!(count as f64 / self.planted as f64);
-            tell("planted_first", share(self.planted_first));
-            tell("planted_found", share(self.planted_found));
+            add("planted_first", share(self.planted_first));
+            add("planted_found", share(self.planted_found));
         }
         observed
     }

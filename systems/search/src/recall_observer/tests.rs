@@ -1,4 +1,4 @@
-//! The order of judging, and what is told of it.
+//! The order of comparisons, and what is reported.
 
 use super::*;
 
@@ -32,17 +32,17 @@ fn every_beginning_is_spread_over_the_whole() {
 
 #[test]
 fn shares_are_told_only_where_there_are_any() {
-    let told = RecallSums::default().told(&[("searches", 7)]);
-    assert_eq!((told.received, &told.detail["searches"]), (0, &json!(7)));
-    assert_eq!((told.detail.get("recall"), told.detail.get("planted_first")), (None, None));
+    let observed = RecallSums::default().observed(&[("searches", 7)]);
+    assert_eq!((observed.received, &observed.detail["searches"]), (0, &json!(7)));
+    assert_eq!((observed.detail.get("recall"), observed.detail.get("planted_first")), (None, None));
     let mut verdict = RecallSums::default();
     let answer = sample(1, vec![near("b", 0.8), near("a", 0.7)]);
     verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &PlantedQueries::default());
     verdict.add(&answer, &[near("c", 0.9), near("b", 0.8)], &PlantedQueries::default());
-    let told = verdict.told(&[]);
-    assert_eq!((told.received, &told.detail["recall"]), (2, &json!(0.75)));
+    let observed = verdict.observed(&[]);
+    assert_eq!((observed.received, &observed.detail["recall"]), (2, &json!(0.75)));
     assert_eq!(
-        (&told.detail["recall_at_worst"], &told.detail["below_1"]),
+        (&observed.detail["recall_at_worst"], &observed.detail["below_1"]),
         (&json!(0.5), &json!(1))
     );
 }
@@ -53,14 +53,14 @@ fn all_that_is_told_is_known_by_name() {
     let answer = sample(1, vec![near("b", 0.8), near("a", 0.7)]);
     let planted = PlantedQueries::read("query,id\nq,a\n").unwrap();
     verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &planted);
-    let told = verdict.told(&[("samples", 1), ("searches", 1), ("unjudged", 0)]).detail;
-    let mut names: Vec<&str> = told.keys().map(String::as_str).collect();
+    let observed = verdict.observed(&[("samples", 1), ("searches", 1), ("unjudged", 0)]).detail;
+    let mut names: Vec<&str> = observed.keys().map(String::as_str).collect();
     let mut known = COUNTS.to_vec();
     names.sort_unstable();
     known.sort_unstable();
     assert_eq!(names, known);
-    assert_eq!((&told["planted"], &told["planted_first"]), (&json!(1), &json!(0.0)));
-    assert_eq!(told["planted_found"], json!(1.0));
+    assert_eq!((&observed["planted"], &observed["planted_first"]), (&json!(1), &json!(0.0)));
+    assert_eq!(observed["planted_found"], json!(1.0));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub const EVERYWHERE: &str = "/*";
 const MOST_RECIPES: usize = 10_000;
 /// The keys that every shown recipe has; those that were not given have a default.
 const TOLD: [&str; 6] = ["origin", "body", "random_content", "stages", "headers", "route"];
-/// Keys of ours, which are shown where they were given.
+/// Keys that OriginSimulator does not have; they are shown where they were given.
 const BESIDE: [&str; 3] = ["seed", "loop", "interpolate"];
 
 /// What one route serves, and when.
@@ -133,12 +133,12 @@ pub fn read(text: &[u8], most_payload: u64) -> Result<Vec<Recipe>, Vec<Problem>>
         }
         one => recipe(&mut reader, "$", one).into_iter().collect(),
     };
-    tell_twice(&mut reader, &recipes);
+    report_duplicates(&mut reader, &recipes);
     reader.finish().map(|()| recipes)
 }
 
 /// Of two recipes for one route the first would never be served.
-fn tell_twice(reader: &mut Reader, recipes: &[Recipe]) {
+fn report_duplicates(reader: &mut Reader, recipes: &[Recipe]) {
     let mut places: HashMap<&str, &str> = HashMap::with_capacity(recipes.len());
     for recipe in recipes {
         match places.entry(&recipe.route) {

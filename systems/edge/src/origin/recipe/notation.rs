@@ -15,7 +15,7 @@ pub(super) enum Bad {
 }
 
 impl Bad {
-    /// What is told of a size that is none.
+    /// The message for an invalid size.
     pub(super) fn size(self) -> &'static str {
         match self {
             Self::Form => "Invalid size, please define size in b, kb or mb",
@@ -23,7 +23,7 @@ impl Bad {
         }
     }
 
-    /// What is told of a duration that is none.
+    /// The message for an invalid duration.
     pub(super) fn timing(self) -> &'static str {
         match self {
             Self::Form => "Invalid timing, please define time in s or ms",

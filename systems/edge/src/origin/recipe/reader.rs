@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Problem;
 
-/// Problems that are told; of more there is only the number.
+/// Problems that are listed; of more there is only the number.
 const MOST_PROBLEMS: usize = 100;
 /// Ignored keys that are remembered.
 const MOST_IGNORED: usize = 100;

@@ -18,7 +18,7 @@ const MOST_TIMES: usize = 10_000;
 /// What an outcome says, alone in its stage or among others.
 const OF_OUTCOME: [&str; 4] = ["status", "fault", "after", "bandwidth"];
 const MS: u64 = 1_000_000;
-/// What is told of a wait that nobody would wait for.
+/// The message for a wait that is too long.
 const TOO_LONG: &str = "an answer waits an hour at most";
 
 /// The timeline; what is wrong of it is left out and told.

@@ -12,18 +12,18 @@ fn one(value: Value) -> Recipe {
     all.remove(0)
 }
 
-/// What is told of a text.
+/// The problems of a text.
 fn problems(text: &str) -> Vec<String> {
     read(text.as_bytes(), MIB).unwrap_err().iter().map(Problem::to_string).collect()
 }
 
-/// What is told of a body with these keys beside it.
+/// The problems of a body with these keys beside it.
 fn wrong(mut keys: Value) -> Vec<String> {
     keys["body"] = "x".into();
     problems(&keys.to_string())
 }
 
-/// What is told of a stage with these keys in place of its own.
+/// The problems of a stage with these keys in place of its own.
 fn wrong_stage(keys: Value) -> Vec<String> {
     let mut stage = json!({"at": 0, "status": 200, "latency": 0});
     for (key, value) in keys.as_object().unwrap() {

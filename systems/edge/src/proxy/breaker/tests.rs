@@ -5,7 +5,7 @@ const RULES: Rules =
 
 /// What happens to a breaker, at a second.
 enum Step {
-    /// A request asks, and is told so.
+    /// A request asks, and gets this permit.
     Ask(Verdict),
     /// A usual request came to this.
     Pass(Outcome),

@@ -20,7 +20,7 @@ use super::pool;
 use crate::failure::Failure;
 use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::{Transport, judged};
+use crate::transport::{Transport, verified};
 
 /// Over shared memory.
 #[derive(Debug)]
@@ -102,6 +102,6 @@ impl Transport for Shm {
         let Some(Checksum { kind: CRC32, value }) = lent.answer.checksum() else {
             return Err(Failure::Damaged("the answer has no checksum".to_owned()));
         };
-        judged(ask, Payload::lent(lent), value)
+        verified(ask, Payload::lent(lent), value)
     }
 }

@@ -44,7 +44,7 @@ async fn the_oldest_go_by_count_and_by_bytes() {
     let store = Memory::new(by_bytes.clone());
     for _ in 0..20 {
         send(&store, &[b'x'; 2_000]).await.unwrap();
-        assert!(by_bytes.room().bytes <= 10_000);
+        assert!(by_bytes.state().bytes <= 10_000);
     }
     // Each takes its 2,000 bytes, its addresses and the allowance.
     assert_eq!(ids(&by_bytes), ["20", "19", "18"]);
@@ -85,12 +85,12 @@ async fn messages_under_way_are_within_the_bound_and_give_back_what_they_took() 
         for _ in 0..20 {
             for draft in &mut drafts {
                 refused += u32::from(draft.write(&[b'x'; 1_000]).await.is_err());
-                assert!(retained.room().bytes <= 100_000);
+                assert!(retained.state().bytes <= 100_000);
             }
         }
         assert!(refused > 0, "200 KB do not fit");
         drop(drafts);
-        let room = retained.room();
+        let room = retained.state();
         assert_eq!((room.bytes, room.drafts), (0, 0), "{full:?}");
     }
 }
@@ -104,6 +104,6 @@ async fn what_is_cleared_is_gone_and_its_room_free() {
     }
     assert_eq!(retained.clear().len(), 3);
     assert!(retained.is_empty() && retained.get("1").is_none());
-    assert_eq!(retained.room().bytes, 0);
+    assert_eq!(retained.state().bytes, 0);
     assert_eq!(send(&store, b"x").await.unwrap(), "4", "no name is given twice");
 }

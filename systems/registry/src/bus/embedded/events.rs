@@ -25,7 +25,11 @@ struct Data<'a> {
 
 /// Sends deliveries until the connection ends or the system stops. A first comment says that the
 /// subscription is in effect; later comments keep the connection alive.
-pub(super) async fn tell(pieces: mpsc::Sender<Bytes>, mut listener: Listener, settings: Settings) {
+pub(super) async fn send_events(
+    pieces: mpsc::Sender<Bytes>,
+    mut listener: Listener,
+    settings: Settings,
+) {
     let mut stopped = std::pin::pin!(listener.stopped());
     let mut piece = Bytes::from_static(b": subscribed\n\n");
     let mut alive = interval_at(Instant::now() + settings.ping, settings.ping);

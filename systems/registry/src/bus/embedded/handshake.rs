@@ -75,7 +75,7 @@ pub(crate) fn check(name: Option<&str>, request: &Request<Bytes>) -> Result<Tran
 
 fn stream(listener: Listener, settings: Settings) -> Answer {
     let (pieces, body) = Body::stream(events::PIECES);
-    tokio::spawn(events::tell(pieces, listener, settings));
+    tokio::spawn(events::send_events(pieces, listener, settings));
     let mut answer = Response::new(body);
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

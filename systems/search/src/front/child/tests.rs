@@ -41,7 +41,7 @@ async fn gone(pid: u32) {
     }
 }
 
-/// Nobody collects what lost its parent where the first process does not.
+/// An orphan stays a zombie where the first process does not reap it.
 fn is_zombie(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
@@ -160,7 +160,7 @@ async fn ours_that_says_something_else_is_not_taken_for_ready() {
     }
 }
 
-/// Every setting of the front of ours can be given where it is a child, and none that it does not have.
+/// A front that is a child takes every setting of the bundled front, and no other.
 #[test]
 fn the_settings_passed_on_are_those_that_there_are() {
     let mut options = Options::default().with("colour", "red");

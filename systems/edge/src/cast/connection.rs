@@ -1,4 +1,4 @@
-//! Carries what is cast to a monitor over TCP, and goes on where it was when a connection breaks.
+//! Sends casts to a monitor over TCP, and resumes where it was when a connection breaks.
 
 use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::account::Account;
 use super::frame::{self, Frame, Hello, LEAST_FRAME, LENGTH, Welcome};
 use super::peer::{Gathered, Peer};
-use super::window::{Lie, Window};
+use super::window::{FalseAcknowledgement, Window};
 
-/// Within which a connection must stand and be greeted.
+/// Within which a connection must be open and greeted.
 const GREETED_WITHIN: Duration = Duration::from_secs(5);
 /// Pauses between attempts.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// An account is told at least so often, by which either side learns that the other has gone.
+/// An account is sent at least this often, so that either side notices when the other has gone.
 const PULSE: Duration = Duration::from_secs(1);
 /// A peer whose kernel acknowledges nothing for so long has gone.
 const GONE_AFTER: Duration = Duration::from_secs(60);
 /// Bytes that are read of answers at a time.
 const ANSWERS: usize = 4 << 10;
 
-/// What carries to one monitor.
+/// The connection to one monitor, over reconnects.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Connection {
     peer: Arc<Peer>,
     address: String,
     name: String,
@@ -43,7 +43,7 @@ pub(super) struct Link {
     spare: Vec<u8>,
 }
 
-impl Link {
+impl Connection {
     pub fn new(peer: Arc<Peer>, address: String, settings: &super::Settings) -> Self {
         Self {
             peer,
@@ -123,10 +123,10 @@ impl Link {
         }
         let before =
             self.record.filter(|(known, _)| *known == record).map_or(0, |(_, taken)| taken);
-        let more = taken.checked_sub(before).ok_or_else(lie)?;
-        self.window.resume(more).map_err(|Lie| lie())?;
+        let more = taken.checked_sub(before).ok_or_else(false_acknowledgement)?;
+        self.window.resume(more).map_err(|FalseAcknowledgement| false_acknowledgement())?;
         self.record = Some((record, taken));
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
@@ -186,18 +186,20 @@ impl Link {
     fn acknowledge(&mut self) -> Result<()> {
         while let Some(answer) = self.answer()? {
             let Answer::Taken(taken) = answer else { return Err(broken("a second welcome")) };
-            let (_, before) = self.record.as_mut().ok_or_else(lie)?;
-            let more = taken.checked_sub(*before).ok_or_else(lie)?;
+            let (_, before) = self.record.as_mut().ok_or_else(false_acknowledgement)?;
+            let more = taken.checked_sub(*before).ok_or_else(false_acknowledgement)?;
             *before = taken;
-            self.window.acknowledge(more).map_err(|Lie| lie())?;
+            self.window
+                .acknowledge(more)
+                .map_err(|FalseAcknowledgement| false_acknowledgement())?;
         }
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
-    fn tell(&self) {
-        let (taken, told) = self.window.confirmed();
-        self.peer.told(taken, told);
+    fn report_progress(&self) {
+        let (taken, confirmed) = self.window.confirmed();
+        self.peer.confirm(taken, confirmed);
     }
 
     async fn hear(&mut self, stream: &mut TcpStream) -> Result<()> {
@@ -239,6 +241,6 @@ fn broken(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }
 
-fn lie() -> Error {
+fn false_acknowledgement() -> Error {
     broken("it acknowledges what it was not sent")
 }
