@@ -43,10 +43,10 @@ fn trial() -> Value {
         "generator": {
             "cpu_ns": 800_000_000, "cpu_ratio": 0.08, "dispatch_lag": distribution(json!(90_000)),
             "tail_share": { "dispatch_lag": 0.01, "queue_wait": 0.09, "prepare": 0.1, "service_time": 0.8 },
-            "floor": null, "steal_ratio": 0.0, "throttled_ns": 0, "run_queue_ratio": 0.01, "notes": ["the limit of open files is 1024"]
+            "floor": null, "others_cores": 0.25, "steal_ratio": 0.0, "throttled_ns": 0, "run_queue_ratio": 0.01, "notes": ["the limit of open files is 1024"]
         },
         "systems": [{
-            "name": "truth", "processes": [{ "name": "truth", "pid": 4_711, "cpu_ns": 5, "rss_peak_bytes": 6 }],
+            "name": "truth", "processes": [{ "name": "truth", "pid": 4_711, "cpu_ns": 5, "run_queue_ns": 7, "rss_peak_bytes": 6 }],
             "version": "0.1.0", "effective": { "backlog": 1_024 }
         }],
         "observers": [{
