@@ -71,7 +71,7 @@ pub const IN_OUR_RUNS: &[(&str, &str)] = &[
 pub const NOT_DECIDED: &[(&str, &str, &str)] = &[
     (
         "R17",
-        "how long requests waited that were sent too late or not at all: nobody wrote it down",
+        "how long requests waited that were sent too late or not at all: no tool records it",
         "an open load that counts from the intended start",
     ),
     (

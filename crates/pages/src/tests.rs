@@ -449,6 +449,6 @@ fn what_the_target_says_of_its_own_time_stands_apart_and_outermost_first() {
         "search first byte instrument",
     ];
     assert_eq!(named, home);
-    assert!(table.note.unwrap().contains("its own word"));
+    assert!(table.note.unwrap().contains("target itself reports"));
     assert_eq!(spans(&example::summary()).columns[2].title, "count", "where nobody tells");
 }

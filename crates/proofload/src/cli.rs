@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 #[command(
     name = "proofload",
     version,
-    about = "Runs a load experiment and says what the system bears, in numbers that can be believed.",
+    about = "Runs a load experiment and measures how much load the system sustains.",
     max_term_width = 79,
     after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --criterion \"p99 < 20ms\"\n\nExit: 0 ran and passed, 1 a criterion failed, 2 usage, 3 inconclusive or invalid,\n      4 could not run, 101 a bug. `proofload explain exit-codes` says more."
 )]
@@ -28,9 +28,9 @@ pub enum Command {
     Capacity(Box<CapacityArgs>),
     /// Validate an experiment and print the whole plan; sends nothing
     Check(CheckArgs),
-    /// Make any report again from a run folder
+    /// Write any report from a run folder
     Report(ReportArgs),
-    /// Hold stored runs against each other
+    /// Compare stored runs
     Compare(CompareArgs),
     /// Measure the instrument itself against a target of known behaviour
     Calibrate(CalibrateArgs),
@@ -38,7 +38,7 @@ pub enum Command {
     Audit(AuditArgs),
     /// Start a system, or list those that are found
     Serve(ServeArgs),
-    /// Say what a finding, a term or an exit code means
+    /// Explain a finding, a term or an exit code
     Explain(ExplainArgs),
 }
 
@@ -55,7 +55,7 @@ pub struct RunArgs {
     /// An experiment file (TOML), or a URL to be loaded with the flags below
     #[arg(value_name = "EXPERIMENT|URL", required_unless_present = "resume")]
     pub experiment: Option<String>,
-    /// Go on with a run that was interrupted: its folder
+    /// Resume an interrupted run: its folder
     #[arg(long, value_name = "RUN", conflicts_with_all = RESUME_TAKES_NONE)]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
@@ -175,7 +175,7 @@ pub struct PlanFlags {
     /// End the run as soon as a criterion can no longer be met
     #[arg(long)]
     pub fail_fast: bool,
-    /// Go on although every operation fails in the same way from the start
+    /// Continue although every operation fails in the same way from the start
     #[arg(long)]
     pub keep_going: bool,
     /// Measure until intervals are narrow enough: 30 s to 15 min
@@ -208,7 +208,7 @@ pub struct OutputFlags {
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
-    /// Print every table, and not the answer alone
+    /// Print every table, not only the answer
     #[arg(long)]
     pub full: bool,
     /// No colour
@@ -245,7 +245,7 @@ pub struct CapacityArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchFlags {
-    /// How near the ends of the interval are brought to each other
+    /// How close the ends of the interval must come
     #[arg(long, value_name = "PERCENT", default_value = "5%")]
     pub precision: String,
     /// First rate [default: the experiment's, or 100/s]
@@ -257,19 +257,19 @@ pub struct SearchFlags {
     /// Shortest trial
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub trial: String,
-    /// Longest trial: precision is bought with length
+    /// Longest trial; longer trials are more precise
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub longest: String,
     /// Fresh trials that confirm the low end, four of five of which must pass; 0 for none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub confirm: u32,
-    /// Trials that bring the ends together; then they are left where they are, and the low end is confirmed
+    /// Trials that narrow the interval; then its low end is confirmed
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub narrow: u32,
-    /// Judge each rate by many trials of --trial, half of which may be bad, --longest in all
+    /// Judge each rate by many trials of --trial, --longest in all; half of them may be disturbed
     #[arg(long)]
     pub noisy_host: bool,
-    /// Then go up in steps to above the capacity and down again, each as long as --trial
+    /// Afterwards test for hysteresis: step the rate up above the capacity and down again, each step as long as --trial
     #[arg(long)]
     pub descend: bool,
 }
@@ -317,7 +317,7 @@ pub struct ReportArgs {
     /// Which form
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format_names())]
     pub format: String,
-    /// Print every table, and not the answer alone; of `text` only
+    /// Print every table, not only the answer; of `text` only
     #[arg(long)]
     pub full: bool,
     /// No colour
@@ -331,10 +331,10 @@ pub struct ReportArgs {
     after_help = "Examples:\n  proofload compare runs/monday runs/tuesday\n  proofload compare runs/old runs/new --criterion \"p99 < 110%\"\n\nExit: 0 compared, and every criterion is met; 1 a criterion is not met; 2 the runs are\n      unlike, or usage; 3 a criterion cannot be decided."
 )]
 pub struct CompareArgs {
-    /// The run folder that the other is held against
+    /// The run folder of the baseline
     #[arg(value_name = "BASELINE-RUN")]
     pub baseline: PathBuf,
-    /// The run folder that is held against it
+    /// The run folder of the candidate
     #[arg(value_name = "CANDIDATE-RUN")]
     pub candidate: PathBuf,
     /// One more run on the baseline's side; may be repeated
@@ -379,7 +379,7 @@ pub struct AuditArgs {
     /// The report, or - for stdin
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its format, when its content does not tell
+    /// Its format, if its content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = imported_names())]
     pub from: Option<String>,
     /// Form of the result

@@ -13,7 +13,7 @@ use crate::execution::driver;
 use crate::live::LiveView;
 use crate::problem::Problem;
 
-/// How long a target that nobody started may take to accept one connection before the run.
+/// How long a target that the run did not start may take to accept one connection before the run.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 
 /// Says what will go wrong, before anything is sent.
@@ -66,7 +66,7 @@ pub fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
         let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
         check_reachable(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
             Problem::environment(format!("{detail} ({})", kind.name()))
-                .during("making sure that somebody listens, before the run")
+                .during("checking that the target listens, before the run")
                 .hint("start the target, or name its address in `[target] url` or on the command line")
         })?;
         endpoints.push(endpoint);

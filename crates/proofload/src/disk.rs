@@ -49,7 +49,7 @@ impl Disk {
         let origin = file::open(&path).map_err(|error| unwritable(&path, &error))?;
         match origin.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                let what = format!("the run in {} still goes on", self.root.display());
+                let what = format!("the run in {} is still running", self.root.display());
                 Err(Problem::usage(what).hint("wait for its end, or stop it first"))
             }
             // A file system without locks is no reason not to run.

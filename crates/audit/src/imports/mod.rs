@@ -83,14 +83,14 @@ impl fmt::Display for ImportError {
             }
             Self::Empty => write!(out, "there is nothing in it"),
             Self::NoText => write!(out, "this is not a report of a tool: it is not text in UTF-8"),
-            Self::Unknown => write!(out, "this is not a report of a tool that is known here"),
+            Self::Unknown => write!(out, "this is not a report of a known tool"),
             Self::Broken { format, found, lacking } => {
-                write!(out, "this looks like {format}, but is not whole")?;
+                write!(out, "this looks like {format}, but is incomplete or malformed")?;
                 if !found.is_empty() {
                     write!(out, "; recognised: {}", found.join(", "))?;
                 }
                 let lacking: Vec<_> = lacking.iter().map(|one| quoted(one)).collect();
-                write!(out, "; not found: {}", lacking.join(", "))
+                write!(out, "; expected: {}", lacking.join(", "))
             }
         }
     }

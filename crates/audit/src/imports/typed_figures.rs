@@ -61,7 +61,7 @@ fn sizes(run: &Run) -> Result<(), String> {
     let mut all = of_run.into_iter().chain(of_rows);
     match all.find(|(_, value)| value.is_some_and(|value| value < 0.0)) {
         Some((name, value)) => {
-            Err(format!("`{name}` of nothing or more, which {} is not", value.unwrap_or_default()))
+            Err(format!("`{name}` of 0 or more (got {})", value.unwrap_or_default()))
         }
         None => Ok(()),
     }
@@ -102,7 +102,7 @@ pub const FIELDS: &[(&str, &str, &str)] = &[
     ("run", "ended_at", "end"),
     ("run", "levels", "values of the factors, such as `{\"path\": \"direct\"}`"),
     ("run", "dose", "how much of a treatment; 0 is the baseline"),
-    ("run", "context", "whatever else could differ: build, network, machine, payload"),
+    ("run", "context", "everything else that could differ: build, network, machine, payload"),
     ("run", "declared", "limits as the report states them"),
     ("run", "effective", "the same limits as read back from the system"),
     ("run", "model", "`open` or `closed`"),
@@ -208,7 +208,7 @@ fn check(report: &Report) -> Result<(), String> {
     let mut metrics = targets.clone().map(|(_, metric)| metric).chain(of_claims);
     if let Some(wrong) = metrics.find(|metric| !is_metric(metric)) {
         let known = claims::METRICS.join(", ");
-        return Err(format!("a metric, which \"{wrong}\" is not: p50, p99.9 and so on, {known}"));
+        return Err(format!("a known metric (got \"{wrong}\"): p50, p99.9 and so on, {known}"));
     }
     let whose = claims.clone().flat_map(|claim| [claim.of.as_deref(), claim.than.as_deref()]);
     let named = |name: &&str| report.named(name).next().is_some();

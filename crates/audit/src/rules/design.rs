@@ -109,7 +109,7 @@ pub fn time_order(report: &Report) -> Option<Noticed> {
         let apart =
             if far { format!(", with a gap of {:.0} min", gap / 60.0) } else { String::new() };
         Noticed::new(format!(
-            "run in the order {}{apart}: whatever changed with time looks like the treatment",
+            "run in the order {}{apart}: a change over time looks like the treatment",
             names.join(" → ")
         ))
         .with("greatest_gap_s", gap)
@@ -127,8 +127,10 @@ pub fn repeats(report: &Report) -> Option<Noticed> {
         "no comparison with another run"
     };
     (least < 3).then(|| {
-        Noticed::new(format!("{least} run of each: {what} can be told from the noise between runs"))
-            .with("runs_of_each", least as f64)
+        Noticed::new(format!(
+            "{least} run of each: {what} can be distinguished from the noise between runs"
+        ))
+        .with("runs_of_each", least as f64)
     })
 }
 
@@ -185,7 +187,7 @@ pub fn missing_cell(report: &Report) -> Option<Noticed> {
         all.iter().filter(|cell| !run_cells.contains(*cell)).map(|cell| cell.join(" × ")).collect();
     (!holes.is_empty()).then(|| {
         Noticed::new(format!(
-            "not run: {}; without it the effects of {} cannot be told apart",
+            "not run: {}; without it the effects of {} cannot be separated",
             holes.join("; "),
             report.factors.join(" and ")
         ))

@@ -343,11 +343,7 @@ fn r45_a_link_is_contradicted_only_when_it_carries_more_than_it_can() {
 fn what_is_typed_in_wrongly_is_refused() {
     for (report, run, says) in [
         (json!({ "targets": { "p95": "100ms" } }), json!({}), "is not a limit"),
-        (
-            json!({ "targets": { "speed": "< 100ms" } }),
-            json!({}),
-            "a metric, which \"speed\" is not",
-        ),
+        (json!({ "targets": { "speed": "< 100ms" } }), json!({}), "a known metric (got \"speed\")"),
         (
             json!({ "targets": { "writing p95": "< 100ms" } }),
             json!({}),
@@ -366,7 +362,7 @@ fn what_is_typed_in_wrongly_is_refused() {
             "the name \"SHM\"",
         ),
         (json!({ "claims": [{ "means": "x" }] }), json!({}), "unknown field"),
-        (json!({}), json!({ "workers": -5 }), "`workers` of nothing or more, which -5 is not"),
+        (json!({}), json!({ "workers": -5 }), "`workers` of 0 or more (got -5)"),
         (json!({}), json!({ "generator_cpu": "-5%" }), "`generator_cpu`"),
         (
             json!({}),

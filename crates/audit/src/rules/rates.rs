@@ -200,7 +200,9 @@ pub fn omission(run: &Run) -> Option<Noticed> {
         }
         (MeasuredFrom::Sent, _) => "a worker that waits for a slow answer sends nothing meanwhile",
     };
-    Some(Noticed::new(format!("{why}: a stall counts once, whatever it would have delayed")))
+    Some(Noticed::new(format!(
+        "{why}: a stall counts once, no matter how many requests it would have delayed"
+    )))
 }
 
 /// R18: sending took longer than its schedule.
@@ -262,11 +264,8 @@ pub fn short(run: &Run) -> Option<Noticed> {
     (length < 30.0 || length < 100.0 * max).then(|| {
         let why =
             if length < 30.0 { "under 30 s" } else { "under a hundred times its slowest request" };
-        Noticed::new(format!(
-            "measured for {}, {why}: what happens seldom may not be in it",
-            time(length)
-        ))
-        .with("duration_s", length)
+        Noticed::new(format!("measured for {}, {why}: it may miss rare events", time(length)))
+            .with("duration_s", length)
     })
 }
 

@@ -307,7 +307,7 @@ fn verdict(capacity: &Capacity, hysteresis: Option<&HysteresisTrial>) -> Verdict
     let result = if is_known { Judgement::Pass } else { Judgement::Inconclusive };
     let spoiled = hysteresis.filter(|one| is_known && one.stairs.is_none());
     let spoiled = spoiled.and_then(|hysteresis| only_trial(&hysteresis.summary)?.reasons.first());
-    let spoiled = spoiled.map(|why| format!("the way up and down again says nothing: {why}"));
+    let spoiled = spoiled.map(|why| format!("the hysteresis test says nothing: {why}"));
     Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
 }
 
@@ -315,7 +315,7 @@ fn verdict(capacity: &Capacity, hysteresis: Option<&HysteresisTrial>) -> Verdict
 pub fn because(no_further: NoFurther) -> &'static str {
     match no_further {
         NoFurther::Contested => "between them the same rate passed in one trial and not in another",
-        NoFurther::Spent => "the trials that were to bring them together are used up (`--narrow`)",
+        NoFurther::Spent => "the trials for narrowing are used up (`--narrow`)",
     }
 }
 
@@ -334,7 +334,7 @@ pub fn sentence(capacity: &Capacity) -> String {
                 "the search was stopped before any rate was shown to hold".into()
             }
             CapacityEnding::Spoiled => {
-                "one trial after the other was spoiled: nothing is known of the target".into()
+                "trials were spoiled in a row: nothing is known of the target".into()
             }
             _ => format!(
                 "{criteria} {} not shown to hold at any rate, down to {}",
@@ -364,7 +364,7 @@ pub fn sentence(capacity: &Capacity) -> String {
             format!("{known} so far: a trial could not be carried out")
         }
         CapacityEnding::Spoiled => {
-            format!("{known} so far: one trial after the other was spoiled")
+            format!("{known} so far: trials were spoiled in a row")
         }
         CapacityEnding::NothingPasses | CapacityEnding::Exhausted => {
             format!("{known} so far: the search ran out of trials")

@@ -313,7 +313,7 @@ fn a_service_that_dies_again_and_again_is_neither_the_targets_limit_nor_the_gene
     assert!(codes(&summary).any(|code| code == PROCESS_DIED));
     assert!(codes(&summary).all(|code| code != "generator-limited-capacity"));
     let said = &summary.verdict.reasons[0];
-    assert!(said.contains("400/s so far: one trial after the other was spoiled"), "{said}");
+    assert!(said.contains("400/s so far: trials were spoiled in a row"), "{said}");
 }
 
 /// The trial up and down again as it was carried out, with no word on what it showed.
@@ -357,7 +357,7 @@ fn a_spoiled_way_up_and_down_accuses_nobody_and_is_told() {
     assert_eq!(verdict::exit_code(&summary), 0, "the interval is known all the same");
     assert!(codes(&summary).any(|code| code == "late-generator"));
     assert!(codes(&summary).all(|code| code != "metastable" && code != INTERRUPTED));
-    let said = "the way up and down again says nothing: the generator was late";
+    let said = "the hysteresis test says nothing: the generator was late";
     assert_eq!(summary.verdict.reasons[1], said);
 }
 

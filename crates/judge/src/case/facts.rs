@@ -166,7 +166,7 @@ fn status_only(operations: &[Operation]) -> Vec<String> {
     unchecked.map(|operation| operation.name.clone()).collect()
 }
 
-/// Operations that take so few rows in turn that whatever remembers answers remembers all of them. One that holds a
+/// Operations that take so few rows in turn that a cache holds all the answers. One that holds a
 /// placeholder for anything else asks something new each time; one without rows is meant to ask the same.
 fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
     const MANY: usize = 100;

@@ -142,7 +142,7 @@ impl BlockComparison<'_> {
 /// What stands against an answer from so many of all blocks.
 fn crowd(crowded: usize, of: usize) -> String {
     format!(
-        "in {crowded} of {of} blocks the generator waited for its processor, so that the difference may be the crowd's"
+        "in {crowded} of {of} blocks the generator waited for its processor, so that the difference may come from other work on this machine"
     )
 }
 

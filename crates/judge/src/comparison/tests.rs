@@ -298,12 +298,17 @@ fn what_a_crowd_made_of_a_closed_load_is_no_change() {
     let summary = in_a_crowd(|trial| trial.arm == 1);
     for one in &summary.comparisons {
         assert_eq!((one.result, one.blocks, one.needs_blocks), (Change::Undecided, 10, None));
-        let note = "in 10 of 10 blocks the generator waited for its processor, so that the difference may be the crowd's";
+        let note = "in 10 of 10 blocks the generator waited for its processor, so that the difference may come from other work on this machine";
         assert_eq!(one.note.as_deref(), Some(note));
     }
     let found = summary.findings.iter().filter(|one| one.code == "closed-load-crowded");
     assert_eq!(found.count(), 10);
-    assert!(finding(&summary, "undecided-comparison").unwrap().claim.contains("the crowd's"));
+    assert!(
+        finding(&summary, "undecided-comparison")
+            .unwrap()
+            .claim
+            .contains("other work on this machine")
+    );
     let told = "in 10 of 20 trials the generator of a closed load waited for its processor";
     assert!(
         summary.verdict.reasons.iter().any(|why| why.starts_with(told)),

@@ -224,9 +224,9 @@ impl CriterionProgress {
         }
         let too_high = comparison.caps() || (comparison == Operator::Equal && range.low > bound);
         Some(match (too_high, range.low.is_finite()) {
-            (true, true) => format!("it is at least {} already", shown(range.low)),
+            (true, true) => format!("it is already at least {}", shown(range.low)),
             (true, false) => "an operation never succeeded".to_owned(),
-            (false, _) => format!("it is at most {} whatever comes", shown(range.high)),
+            (false, _) => format!("it can reach at most {}", shown(range.high)),
         })
     }
 

@@ -9,7 +9,7 @@ use crate::findings::criterion::{self, About};
 use plan::number;
 
 /// What stands against times and rates of a closed load.
-const CROWD: &str = "in which the generator waited for its processor: stop what else runs on this machine, or offer a \
+const CROWD: &str = "in which the generator waited for its processor: stop other work on this machine, or offer a \
                      rate";
 
 /// What stands against a failure.
@@ -37,7 +37,7 @@ impl Evaluation {
         };
         if self.trials.is_empty() {
             return Some(
-                "no trial of the arm was executed: carry the run out, with `proofload run --resume` and its folder"
+                "no trial of the arm was executed: finish the run with `proofload run --resume` and its folder"
                     .to_owned(),
             );
         }
@@ -68,20 +68,20 @@ impl Evaluation {
                 )
             }
             Undecided::Longer(_) | Undecided::TooNear => {
-                "no run of a practicable length would decide: move the bound, or ask for less"
+                "no run of practical length would decide: change the bound"
                     .to_owned()
             }
             Undecided::NoData => {
-                "nothing was measured that it speaks of: ask for something that happens in the measure phase"
+                "nothing that it refers to was measured: choose something that happens in the measure phase"
                     .to_owned()
             }
             Undecided::NoTime(lost) => format!(
-                "{} operations have no such time, because they never succeeded: ask for a quantile of the \
+                "{} operations have no such time, because they never succeeded: use a quantile of the \
                  response time, which counts them as slower than all others",
                 number::count(lost)
             ),
             Undecided::EmptyWindow => {
-                "a window held nothing to judge, or none was whole: ask for longer windows, or measure longer"
+                "a window was empty, or none was complete: use longer windows, or measure longer"
                     .to_owned()
             }
         }

@@ -69,7 +69,7 @@ fn noticed(early: &EarlyEnd) -> Noticed {
     let advice = early.advice.as_deref().unwrap_or("remove the cause");
     Noticed::new(
         early.why.clone(),
-        format!("{advice}, or carry out the plan all the same with `--keep-going`"),
+        format!("{advice}, or execute the whole plan anyway with `--keep-going`"),
     )
 }
 
@@ -99,17 +99,17 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
         (FailureKind::Status, 502..=504) => {
             "look for the service behind the target, and start the load once it is ready"
         }
-        (FailureKind::Status, 500..) => "look into the target's log",
+        (FailureKind::Status, 500..) => "read the target's log",
         (FailureKind::Status, _) => "correct the request, or expect this status",
         (FailureKind::Reset | FailureKind::Closed | FailureKind::Malformed, _) => {
             "make sure that scheme and port of the URL are those of the protocol that the target speaks there"
         }
         (FailureKind::WrongContent, _) => {
-            "hold the expectation against an answer: `proofload check --try` shows both"
+            "compare the expectation with an answer: `proofload check --try` shows both"
         }
         (FailureKind::TooLarge, _) => "ask for less, or leave out expectations on the body",
         (FailureKind::Permanent | FailureKind::Transient, _) => {
-            "look into the server's log: it refuses what is sent, or who sends it"
+            "read the server's log: it refuses what is sent, or who sends it"
         }
         (FailureKind::LocalLimit, _) => {
             "raise the limit of this machine (`ulimit -n`), or use fewer connections"
@@ -118,7 +118,7 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
             "make sure that the target answers at all, or raise `timeout`"
         }
         (FailureKind::StreamReset | FailureKind::StreamRefused | FailureKind::GoingAway, _) => {
-            "look into the target's log: it accepts connections and ends what they carry"
+            "read the target's log: it accepts connections and ends what they carry"
         }
     }
 }

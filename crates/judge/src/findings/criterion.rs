@@ -67,7 +67,7 @@ pub const FAIL_FAST: FindingKind = FindingKind {
         let measured = case.trial.phases.measure_ns;
         let claim = format!("the run was given up after {}: {}", duration(measured), early.why);
         Some(
-            Noticed::new(claim, "see what failed; without --fail-fast the plan is carried out")
+            Noticed::new(claim, "look at the criterion that failed; without `--fail-fast` the whole plan is executed")
                 .with("measure_ns", measured)
                 .with("criteria", early.criteria.clone()),
         )
@@ -77,7 +77,8 @@ pub const FAIL_FAST: FindingKind = FindingKind {
 /// The finding that the run gave up with a trial whose measure phase was not cut short.
 pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
     let claim = format!("the run was given up after trial {}: {why}", trial.index);
-    let advice = "see what failed; without --fail-fast the plan is carried out";
+    let advice =
+        "look at the criterion that failed; without `--fail-fast` the whole plan is executed";
     FAIL_FAST.found(Noticed::new(claim, advice).planned_as(plan, trial))
 }
 
@@ -98,15 +99,15 @@ pub const ADAPTIVE: FindingKind = FindingKind {
         let (claim, advice) = match precise {
             Some(early) => (
                 format!("the measure phase ended after {}: {}", duration(measured), early.why),
-                "nothing: its intervals are as narrow as was asked for",
+                "nothing to do: the intervals are as narrow as requested",
             ),
             None if adaptive && early.is_none() && !case.facts.interrupted => (
                 format!(
-                    "the measure phase went on to its longest look, {}, without intervals as narrow as was \
+                    "the measure phase went on to its longest look, {}, without intervals as narrow as \
                      asked for",
                     duration(measured)
                 ),
-                "read the intervals that there are, or measure longer with a fixed duration",
+                "use the intervals as they are, or measure longer with a fixed duration",
             ),
             None => return None,
         };

@@ -47,7 +47,7 @@ pub const RESUMED_ROW: FindingKind = FindingKind {
 
 pub(crate) fn not_executed(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
     let claim = format!("trial {} could not begin: {why}", trial.index);
-    let advice = "remove the cause, then go on with `proofload run --resume` and the run's folder";
+    let advice = "remove the cause, then resume with `proofload run --resume` and the run's folder";
     NOT_EXECUTED_ROW.found(Noticed::new(claim, advice).with("cause", why).planned_as(plan, trial))
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn resumed(kept: usize, executed: usize) -> Finding {
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "go on with `proofload run --resume` and the run's folder",
+        "resume with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);

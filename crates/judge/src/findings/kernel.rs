@@ -133,8 +133,7 @@ pub const RETRANSMISSIONS: FindingKind = FindingKind {
             count(again),
             duration(slowest)
         );
-        let advice =
-            "look for loss on the way (`ss -ti`, counters of the interface) before the target";
+        let advice = "look for loss on the network path (`ss -ti`, counters of the interface) before the target";
         let noticed = Noticed::new(claim, advice)
             .with("RetransSegs", again)
             .with("OutSegs", sent)
@@ -206,7 +205,7 @@ pub const ABORTS: FindingKind = FindingKind {
             count(failed)
         );
         let advice = match memory {
-            0 => "look at the way to the target: its segments were not answered",
+            0 => "check the network path to the target: its segments were not answered",
             _ => "look at `net.ipv4.tcp_mem` and the memory of this machine",
         };
         let noticed = Noticed::new(claim, advice)

@@ -36,7 +36,7 @@ pub(super) fn level_adds_in_part(whole: &RunView<'_>) -> Option<Noticed> {
     let [slow, fast] = &service.pair.levels;
     let part = itself.fast.part;
     let claim = format!(
-        "{slow} adds {} in `{part}` ({}{}), which itself took {} as against {} with {fast}{}",
+        "{slow} adds {} in `{part}` ({}{}), which itself took {} versus {} with {fast}{}",
         found[0].shown(),
         service.operation,
         service.pair.place(),

@@ -34,7 +34,7 @@ pub(super) fn level_adds_outside(whole: &RunView<'_>) -> Option<Noticed> {
     let part = most.fast.part;
     let (itself, with_fast) = (most.slow.time, most.fast.time);
     let of_the_part = match (itself - with_fast).abs() < 0.1 * most.added() {
-        true => format!("{} as against {} with {fast}", time(itself), time(with_fast)),
+        true => format!("{} versus {} with {fast}", time(itself), time(with_fast)),
         false => format!("{} and {} with {fast}", time(itself), time(with_fast)),
     };
     let claim = format!(

@@ -90,7 +90,7 @@ pub const INTERRUPTED_ROW: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "the run was stopped",
-    explain: "Somebody stopped the run. Operations in flight were waited for, and everything measured \
+    explain: "The user stopped the run. Operations in flight were waited for, and everything measured \
               until then is in the record, but the plan was not carried out: the verdict is at best \
               inconclusive.",
     check: Check::Trial(|case| {
@@ -116,7 +116,7 @@ pub const THINK_TIME_CEILING: FindingKind = FindingKind {
     explain: "N users who think for Z and wait R for each answer make N/(Z+R) operations a second, \
               whatever the target could do. Where Z is nine tenths of the cycle or more, the \
               throughput says how patient the users are and next to nothing about the target (rule \
-              R13). To learn what the target bears, offer a rate, or use more users.",
+              R13). To learn how much load the target sustains, offer a rate, or use more users.",
     check: Check::Trial(think_time_ceiling),
 };
 
@@ -193,7 +193,7 @@ pub const SHORT: FindingKind = FindingKind {
             return None;
         }
         let claim = format!(
-            "the measure phase of {} is short: what happens seldom may not be in it",
+            "the measure phase of {} is short: it may miss rare events",
             duration(measured)
         );
         let advice = format!("measure for {} or longer", duration(wanted));
@@ -221,10 +221,12 @@ fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
         rate(ceiling),
         rate(seen),
     );
-    let noticed =
-        Noticed::new(claim, "offer a rate instead of users to learn what the target bears")
-            .with("ceiling_rate", ceiling)
-            .with("completed_rate", seen)
-            .with("think_mean_ns", case.facts.think_mean_ns);
+    let noticed = Noticed::new(
+        claim,
+        "offer a rate instead of users to learn how much load the target sustains",
+    )
+    .with("ceiling_rate", ceiling)
+    .with("completed_rate", seen)
+    .with("think_mean_ns", case.facts.think_mean_ns);
     Some(noticed)
 }

@@ -56,7 +56,7 @@ fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed>
         })
         .collect();
     let mut noticed =
-        Noticed::new("", "hold the comparisons against it").with("pairs", pairs.len());
+        Noticed::new("", "compare the differences between arms with it").with("pairs", pairs.len());
     let mut parts = Vec::new();
     for (operation, metric) in compared {
         let Some(known) = Metric::named(metric).filter(|one| *one != Metric::Failed) else {

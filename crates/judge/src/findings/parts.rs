@@ -21,12 +21,12 @@ pub const OUTSIDE: FindingKind = FindingKind {
     code: "time-outside-parts",
     severity: Severity::Warning,
     clearest: Some("outside_ns"),
-    title: "most of the time passes outside of the parts that tell theirs",
+    title: "most of the time passes outside of the reported parts",
     explain: "The largest of the parts that the experiment names in `server_timing` says that it took less than half \
               of the mean service time, and the rest is more than loopback and the instrument make. It passed before \
               the part began its clock or after it stopped it: in the part's own queue for threads or connections, in a \
               proxy if one stands before it, on the way. Making the parts faster cannot help much. Let what lies \
-              between tell its own time, or measure around it. Nothing is said where the generator itself was late: then it is the first suspect.",
+              between report its own time, or measure around it. The finding is left out where the generator was late, which is then the likely cause.",
     check: Check::Trial(|case| {
         if is_late(case) {
             return None;
@@ -52,7 +52,7 @@ pub const OUTSIDE: FindingKind = FindingKind {
             busy_ones(case),
         );
         let advice = "look at what comes before the part's clock and after it: its own queue for threads and connections, \
-                      the way there, and whatever else stands on it";
+                      the network path, and anything in between";
         let noticed = Noticed::new(claim, advice)
             .about(&operation.name)
             .with("part", mean.part)

@@ -105,7 +105,7 @@ fn few_trials(whole: &RunView<'_>) -> Option<Noticed> {
         several => format!("{} times", count(several)),
     };
     let claim = format!(
-        "arms were executed {often}: no difference between them can be told from chance with fewer than {enough} blocks"
+        "arms were executed {often}: fewer than {enough} blocks cannot distinguish a difference from chance"
     );
     let advice = format!("plan {enough} blocks or more");
     Some(Noticed::new(claim, advice).with("trials", fewest).with("needed", enough))

@@ -86,7 +86,8 @@ pub const RETRANSMISSION_TIMEOUT: FindingKind = FindingKind {
             count(cluster.count),
             count(timeouts)
         );
-        let advice = "look for loss on the way to the target; none is expected within one machine";
+        let advice =
+            "look for loss on the network path to the target; none is expected within one machine";
         Some(evidence(Noticed::new(claim, advice), &[cluster]).with("TCPTimeouts", timeouts))
     }),
 };
@@ -155,7 +156,7 @@ pub const COMB: FindingKind = FindingKind {
     severity: Severity::Info,
     clearest: Some("share"),
     title: "service times come in steps",
-    explain: "Most service times stand on a comb with three teeth or more, whole multiples of 1, 4 or 10 ms apart, and \
+    explain: "Most service times lie on three steps or more, whole multiples of 1, 4 or 10 ms apart, and \
               no process under test worked for half a step an operation, or had no processor time left. Something on the way sleeps in whole steps (a \
               coarse timer, a poll with a time-out, a kernel tick), or operations wait behind others that all take \
               exactly so long without a processor. Operations that wait for each other's work come in steps as well: \
@@ -167,7 +168,7 @@ pub const COMB: FindingKind = FindingKind {
             return None;
         }
         let claim = format!(
-            "{} of service times stand on a comb of {} teeth, {} apart",
+            "{} of service times lie on {} steps, {} apart",
             percent(comb.share),
             comb.teeth,
             duration(comb.step_ns)

@@ -101,7 +101,7 @@ fn crowd(trial: &TrialSummary) -> String {
         (true, _) => format!("a worker waited for its processor during {}", percent(waited)),
         (false, true) => format!("the hypervisor took away {}", percent(taken)),
     };
-    format!("see first who else was on this machine, since {share} of the time; then ")
+    format!("check first what else ran on this machine, since {share} of the time; then ")
 }
 
 fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {

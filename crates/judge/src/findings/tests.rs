@@ -57,7 +57,7 @@ fn six_rows_sent_thousands_of_times_are_told() {
     let finding = summary.findings.iter().find(|one| one.code == "few-distinct-requests").unwrap();
     assert_eq!(
         finding.claim,
-        "home is 6 distinct requests, sent 10,000 times: whatever remembers answers remembers all of them"
+        "home is 6 distinct requests, sent 10,000 times: a cache holds all the answers"
     );
     assert!(!has(&with(100, "/?q={{row.query}}"), "few-distinct-requests"));
     assert!(!has(&with(6, "/?q={{row.query}}-{{sequence}}"), "few-distinct-requests"));

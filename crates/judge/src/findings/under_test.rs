@@ -152,7 +152,7 @@ pub const SHARED_MACHINE: FindingKind = FindingKind {
     severity: Severity::Info,
     clearest: Some("run_queue_ratio"),
     title: "target and generator share processors",
-    explain: "The target is on this machine and was not started by the instrument, so that nobody kept it off the \
+    explain: "The target is on this machine and was not started by the instrument, so that it may run on the \
               generator's processors (rule R52), and a worker had to wait for its own during more than a hundredth \
               of the time. Each slows the other. Let the experiment start the target (`[system]`), which gives \
               it processors of its own and accounts for its CPU time, or use two machines.",

@@ -47,7 +47,7 @@ pub const FEW_REQUESTS: FindingKind = FindingKind {
     clearest: None,
     title: "the same few requests were sent over and over",
     explain: "An operation takes fewer than a hundred rows in turn, differs in nothing else, and was sent a hundred times \
-              as often (rule R26): after its first round whatever remembers answers remembers all of them. Such times \
+              as often (rule R26): after its first round a cache holds all the answers. Such times \
               are those of a warm cache, and of as little data as those rows touch. Take as many rows as there are in \
               use, or say that the cache is what is measured.",
     check: Check::Trial(|case| {
@@ -60,7 +60,7 @@ pub const FEW_REQUESTS: FindingKind = FindingKind {
         let (operation, rows) = sent.find(|(one, rows)| one.planned >= ROUNDS * rows)?;
         let distinct = if rows == 1 { "request" } else { "distinct requests" };
         let claim = format!(
-            "{} is {rows} {distinct}, sent {} times: whatever remembers answers remembers all of them",
+            "{} is {rows} {distinct}, sent {} times: a cache holds all the answers",
             operation.name,
             count(operation.planned)
         );

@@ -108,7 +108,7 @@ fn note(searches: &[(String, Summary)]) -> Option<String> {
     let nothing = match &unknown[..] {
         [] => None,
         several if several.len() + known.len() < 2 => None,
-        several => Some(format!("Of the capacity of {} nothing is known.", and(several))),
+        several => Some(format!("Nothing is known of the capacity of {}.", and(several))),
     };
     let told: Vec<String> = overlap(&known).into_iter().chain(nothing).collect();
     (!told.is_empty()).then(|| told.join(" "))
@@ -144,9 +144,9 @@ fn overlap(known: &[(&str, &Capacity)]) -> Option<String> {
     let named: Vec<String> = named.collect();
     Some(match &named[..] {
         [] => "No two of the intervals overlap.".to_owned(),
-        [one] => format!("The intervals of {one} overlap: these are not told apart."),
+        [one] => format!("The intervals of {one} overlap: they cannot be distinguished."),
         _ => format!(
-            "The intervals of {} overlap: within each of these, arms are not told apart.",
+            "The intervals of {} overlap: arms within each of these cannot be distinguished.",
             named.join("; of ")
         ),
     })
@@ -296,8 +296,9 @@ mod tests {
             };
             side_by_side(&('a'..).zip(ends).map(found).collect::<Vec<_>>()).note
         };
-        let one =
-            |named: &str| format!("The intervals of {named} overlap: these are not told apart.");
+        let one = |named: &str| {
+            format!("The intervals of {named} overlap: they cannot be distinguished.")
+        };
         assert_eq!(note(&[]), None);
         assert_eq!(note(&[(1.0, 2.0)]), None);
         assert_eq!(
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(note(&[(3.0, 4.0), (1.0, 2.0), (1.5, 1.7)]).unwrap(), one("b and c"));
         assert_eq!(
             note(&[(1.0, 9.0), (2.0, 3.0), (4.0, 5.0)]).unwrap(),
-            "The intervals of a and b; of a and c overlap: within each of these, arms are not told apart."
+            "The intervals of a and b; of a and c overlap: arms within each of these cannot be distinguished."
         );
     }
 
@@ -326,11 +327,11 @@ mod tests {
         assert_eq!(note(&[unknown]), None);
         assert_eq!(
             note(&[unknown, unknown]).unwrap(),
-            "Of the capacity of a and b nothing is known."
+            "Nothing is known of the capacity of a and b."
         );
         assert_eq!(
             note(&[(Some(2.0), None), unknown, (Some(1.0), None)]).unwrap(),
-            "The intervals of c and a overlap: these are not told apart. Of the capacity of b nothing is known."
+            "The intervals of c and a overlap: they cannot be distinguished. Nothing is known of the capacity of b."
         );
         // Below 1/s, and 2/s or more.
         assert_eq!(

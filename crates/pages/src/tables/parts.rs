@@ -70,7 +70,7 @@ fn cells(spent: &PartTimes<'_>, parts: &[&Part]) -> Vec<String> {
             || "–".to_owned(),
             |told| {
                 let [told, all] = [told, spent.service.count].map(number::count);
-                format!("told by {told} of {all}")
+                format!("reported by {told} of {all}")
             },
         ),
     };
@@ -91,14 +91,14 @@ fn note(parts: &[&Part], adds_up: bool) -> String {
     let means = match adds_up {
         true => "Means that add up to the mean service time",
         false => {
-            "Means that do not add up to the mean service time, since parts took longer than what they are inside of, as \
-             they do where they overlap"
+            "Means that do not add up to the mean service time, since parts took longer than what contains them, as they \
+             do where they overlap"
         }
     };
     format!(
-        "{means}; each part is the target's own word (`Server-Timing`){without}. Outside is what no part told: the way \
-         there, what stands in between, the client. A part that fewer than nine in ten of the answers told, or many \
-         failed ones as well, stands with how many did, and its time counts for whatever is around it."
+        "{means}; the target itself reports the times of its parts (`Server-Timing`){without}. Outside is what no part \
+         reports: the network path, anything in between, the client. A part that fewer than nine in ten of the answers \
+         report, or many failed ones as well, is shown with how many do, and its time counts for what contains it."
     )
 }
 
@@ -160,11 +160,14 @@ mod tests {
         );
         assert_eq!(
             by_arm(&summary).unwrap().rows,
-            [["1.00 ms", "told by 0 of 1,000", "500 µs", "told by 400 of 1,000", "500 µs"]]
+            [["1.00 ms", "reported by 0 of 1,000", "500 µs", "reported by 400 of 1,000", "500 µs"]]
         );
         let mut silent = target_with(1_000, &[("front", None, 0, 0)]);
         silent.arms[0].trials[0].operations[0].spans.clear();
-        assert_eq!(by_arm(&silent).unwrap().rows, [["1.00 ms", "told by 0 of 1,000", "1.00 ms"]]);
+        assert_eq!(
+            by_arm(&silent).unwrap().rows,
+            [["1.00 ms", "reported by 0 of 1,000", "1.00 ms"]]
+        );
     }
 
     #[test]

@@ -212,7 +212,7 @@ fn spans(trial: &TrialSummary) -> Option<Table> {
     let mut note = "Facts about this sample. Means add up, quantiles do not.".to_owned();
     if told {
         note.push_str(
-            " What the target stamped is its own word (`Server-Timing`); whatever lies inside another comes after it.",
+            " The target itself reports the times of its parts (`Server-Timing`). A part is listed after the part that contains it.",
         );
     }
     let mut table = Table::new("spans", "Spans", &columns).note(note);

@@ -36,7 +36,7 @@ fn unfinished(args: &ReportArgs, disk: &Disk) -> Result<Exit, Problem> {
         return Err(Problem::usage(format!("{run} did not finish: it has no {}", names::SUMMARY))
             .during(format!("making `{}`", args.format))
             .hint(format!(
-                "go on with it (`proofload run --resume {run}`), or take what it had measured by \
+                "resume it (`proofload run --resume {run}`), or export what it had measured by \
                  then in one of these formats: {}",
                 unfinished::FORMATS.join(", ")
             )));

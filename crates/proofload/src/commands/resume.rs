@@ -78,7 +78,7 @@ fn origin(disk: &Disk) -> Result<RunOrigin, Problem> {
     if origin.version != version {
         let what = format!("it was begun by version {}, and this is {version}", origin.version);
         return Err(
-            refuse(what).hint("go on with the same version, since others may measure differently")
+            refuse(what).hint("resume with the same version: others may measure differently")
         );
     }
     Ok(origin)

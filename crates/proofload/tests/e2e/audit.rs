@@ -98,9 +98,9 @@ fn what_is_no_whole_report_exits_2_and_says_what_was_recognised() {
     let letter = lab.write("letter.txt", "Dear Sir or Madam,\n");
     let cut = cut.to_str().expect("a path of text");
     for (arguments, says) in [
-        (vec!["audit", cut], "looks like k6, but is not whole"),
+        (vec!["audit", cut], "looks like k6, but is incomplete or malformed"),
         (vec!["audit", letter.to_str().expect("a path of text")], "not a report of a tool"),
-        (vec!["audit", cut, "--from", "hey"], "looks like hey, but is not whole"),
+        (vec!["audit", cut, "--from", "hey"], "looks like hey, but is incomplete or malformed"),
         (vec!["audit", "no-such-file"], "cannot read no-such-file"),
         (vec!["audit", "."], "cannot read ."),
         (vec!["audit", nothing.to_str().expect("a path of text")], "there is nothing in it"),

@@ -133,7 +133,7 @@ fn what_is_no_run_and_no_criterion_is_named() {
     single(&lab, "one", 1);
     for (arguments, said) in [
         (vec!["compare", "one", "nowhere"], "nowhere is not a run folder"),
-        (vec!["compare", "one", "one", "--criterion", "p99 < 5ms"], "is no percentage"),
+        (vec!["compare", "one", "one", "--criterion", "p99 < 5ms"], "is not a percentage"),
         (vec!["compare", "one", "one", "--candidate", "one"], "is named twice on one side"),
     ] {
         let ran = lab.proofload(&arguments);

@@ -49,7 +49,7 @@ fn a_level_that_makes_answers_wait_for_their_messages_is_named_with_the_part() {
     let told = finding(&summary, "level-adds-time-in-part").expect("it makes them wait");
     assert!(told.starts_with("cast_blocking = true adds "), "{told}");
     assert!(told.contains(" of that in `cast` (page), which itself took "), "{told}");
-    assert!(told.ends_with(" as against 0 ns with cast_blocking = false"), "{told}");
+    assert!(told.ends_with(" versus 0 ns with cast_blocking = false"), "{told}");
     let waited = |arm: usize| summary.arms[arm].trials[0].operations[0].spans["cast"].mean_ns;
     let [free, coupled] = [0, 1].map(waited);
     assert!(free == 0 && coupled > 0, "{free} and {coupled}");

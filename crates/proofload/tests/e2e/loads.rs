@@ -63,7 +63,7 @@ fn waiting_for_the_only_connection_is_noted() {
     assert!(finding(&summary, "overload").is_none());
 }
 
-/// One connection of 20 ms bears 50/s; at 500/s the queue outgrows 1.2 times what a time-out's
+/// One connection of 20 ms sustains 50/s; at 500/s the queue outgrows 1.2 times what a time-out's
 /// worth of the rate may be, long before the end.
 fn overloaded(criteria: &[&str]) {
     let lab = Lab::new();

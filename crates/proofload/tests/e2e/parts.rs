@@ -91,7 +91,8 @@ fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
     assert!(outside.contains("that search takes on average `gateway` took 400 µs"), "{outside}");
     let adds = finding(&summary, "level-adds-time-outside").expect("one level adds them");
     assert!(adds.starts_with("path = front adds "), "{adds}");
-    let itself = "outside of `gateway` (search), which itself took 400 µs as against 400 µs with path = direct";
+    let itself =
+        "outside of `gateway` (search), which itself took 400 µs versus 400 µs with path = direct";
     assert!(adds.ends_with(itself), "{adds}");
     let page = lab.read("run/report.html");
     assert!(page.contains("<td>target</td>"), "whose word it is stands beside the span");

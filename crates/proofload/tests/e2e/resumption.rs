@@ -139,7 +139,7 @@ fn a_run_is_not_gone_on_with_by_another_plan_or_by_two() {
     let running = in_the_second_trial(&lab);
     let twice = lab.proofload(&["run", "--resume", "run", "--quiet"]);
     assert_eq!(twice.code, 2, "{}", twice.stderr);
-    assert!(twice.stderr.contains("still goes on"), "{}", twice.stderr);
+    assert!(twice.stderr.contains("is still running"), "{}", twice.stderr);
     running.signal(Signal::INT);
     running.finish();
 

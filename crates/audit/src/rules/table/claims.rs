@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Rule] = &[
         Report(claims::graded),
         [
             "a grade without a limit",
-            "A word that grades says how somebody felt about a number. It means something only against a limit that was declared before the run, and only of what that limit speaks of.",
+            "A grading word states an impression of a number. It means something only against a limit that was declared before the run, and only for the figure that the limit names.",
             "declare a limit before the run, and say whether it was kept",
         ],
     ),

@@ -203,8 +203,8 @@ pub(super) const ROWS: &[Rule] = &[
         Warning,
         Report(design::time_order),
         [
-            "treatment and time cannot be told apart",
-            "Each arm was run once, one after the other, or with long gaps between. Whatever drifted looks like an effect.",
+            "treatment and time cannot be separated",
+            "Each arm was run once, one after the other, or with long gaps between. A drift looks like an effect.",
             "run blocks of all arms in random order",
         ],
     ),
@@ -234,7 +234,7 @@ pub(super) const ROWS: &[Rule] = &[
         Report(design::missing_cell),
         [
             "a control is missing",
-            "Not every combination of the factors was run, so that their effects cannot be told apart.",
+            "Not every combination of the factors was run, so that their effects cannot be separated.",
             "run the missing combination",
         ],
     ),
@@ -254,7 +254,7 @@ pub(super) const ROWS: &[Rule] = &[
         Run(rates::short),
         [
             "too short",
-            "Under 30 s, or under a hundred times its slowest request: what happens seldom may not be in it, and warming up is.",
+            "Under 30 s, or under a hundred times its slowest request: it may miss rare events, and warming up is.",
             "measure longer, and leave the warm-up out",
         ],
     ),

@@ -83,7 +83,7 @@ pub fn compare(
         }));
     }
     let unjudged = bounds.iter().filter(|bound| !criteria.iter().any(|one| one.text == bound.text));
-    notes.extend(unjudged.map(|bound| format!("`{}` fits nothing that was compared", bound.text)));
+    notes.extend(unjudged.map(|bound| format!("`{}` matches no comparison", bound.text)));
     StoredComparison {
         format: "proofload-comparison/1",
         baseline: old,
@@ -211,7 +211,7 @@ impl ArmComparison<'_> {
         (old + new > 0).then(|| {
             format!(
                 "{undecided}in {old} of {of_old} trials of the baseline and {new} of {of_new} of the candidate the \
-                 generator waited for its processor, so that differences in arm {} may be the crowd's",
+                 generator waited for its processor, so that differences in arm {} may come from other work on this machine",
                 self.arm,
             )
         })
@@ -274,10 +274,9 @@ fn notes(
     compared: &[ArmComparison<'_>],
     rehearsal: bool,
 ) -> Vec<String> {
-    let mut notes =
-        vec!["different session: what drifted between the runs is not excluded".to_owned()];
+    let mut notes = vec!["different sessions: drift between the runs is not excluded".to_owned()];
     if rehearsal {
-        notes.push("a rehearsal is among them, which decides nothing".to_owned());
+        notes.push("one of the runs is a rehearsal, which decides nothing".to_owned());
     }
     notes.extend(too_few(compared));
     notes.extend(compared.iter().filter_map(ArmComparison::valueless));
@@ -314,7 +313,7 @@ fn too_few(compared: &[ArmComparison<'_>]) -> Option<String> {
     match least {
         0 => Some(format!("not decided{place}: a side has no trial that can be used; {needed}")),
         1 => Some(format!(
-            "not decided{place}: with one trial a side nothing but the observed difference can be said; \
+            "not decided{place}: with one trial a side only the observed difference is known; \
              {needed}"
         )),
         least if (least as u64) < fewest => Some(format!(

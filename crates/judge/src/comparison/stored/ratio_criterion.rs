@@ -47,13 +47,13 @@ impl RatioCriterion {
     pub fn parse(text: &str) -> Result<Self, String> {
         let operator = OPERATORS.iter().find(|one| text.contains(**one));
         let Some((left, right)) = operator.and_then(|one| text.split_once(*one)) else {
-            return Err(format!("`{text}` is no criterion on a ratio: expected {FORM}"));
+            return Err(format!("`{text}` is not a criterion on a ratio: expected {FORM}"));
         };
         let words: Vec<&str> = left.split_whitespace().collect();
         let (operation, metric) = match words[..] {
             [metric] => (names::ALL, metric),
             [operation, metric] => (operation, metric),
-            _ => return Err(format!("`{text}` is no criterion on a ratio: expected {FORM}")),
+            _ => return Err(format!("`{text}` is not a criterion on a ratio: expected {FORM}")),
         };
         match Metric::named(metric) {
             None => return Err(format!("`{text}`: no metric is called `{metric}`")),
@@ -67,7 +67,10 @@ impl RatioCriterion {
         let percent = right.trim().strip_suffix('%').and_then(|one| one.trim().parse::<f64>().ok());
         let percent = percent.filter(|one| *one > 0.0 && one.is_finite());
         let Some(percent) = percent else {
-            return Err(format!("`{text}`: `{}` is no percentage: expected {FORM}", right.trim()));
+            return Err(format!(
+                "`{text}`: `{}` is not a percentage: expected {FORM}",
+                right.trim()
+            ));
         };
         Ok(Self {
             text: text.to_owned(),

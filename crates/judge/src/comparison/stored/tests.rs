@@ -167,12 +167,12 @@ fn bounds_are_read_with_their_operation() {
     let bound = RatioCriterion::parse("search p99.9 <= 105 %").unwrap();
     assert_eq!((bound.operation.as_str(), bound.metric.as_str()), ("search", "p99.9"));
     for (text, said) in [
-        ("p99", "is no criterion on a ratio"),
-        ("p99 < 20ms", "`20ms` is no percentage"),
+        ("p99", "is not a criterion on a ratio"),
+        ("p99 < 20ms", "`20ms` is not a percentage"),
         ("average < 105%", "no metric is called `average`"),
         ("failed < 105%", "difference of shares"),
-        ("a b c < 105%", "is no criterion on a ratio"),
-        ("p99 < -5%", "is no percentage"),
+        ("a b c < 105%", "is not a criterion on a ratio"),
+        ("p99 < -5%", "is not a percentage"),
     ] {
         assert!(RatioCriterion::parse(text).unwrap_err().contains(said), "{text}");
     }

@@ -52,21 +52,21 @@ fn slow_from(second: u64) -> impl Fn(u64) -> Op {
 
 #[test]
 fn a_count_that_is_too_high_only_grows() {
-    check(LOAD, "failed == 0", failing(&[7, 9]), Some((7, "it is at least 1 already")));
-    check(LOAD, "failed < 2", failing(&[7, 9]), Some((9, "it is at least 2 already")));
+    check(LOAD, "failed == 0", failing(&[7, 9]), Some((7, "it is already at least 1")));
+    check(LOAD, "failed < 2", failing(&[7, 9]), Some((9, "it is already at least 2")));
     check(LOAD, "home failed <= 2", failing(&[7, 9]), None);
-    let most = "it is at most 2 whatever comes";
+    let most = "it can reach at most 2";
     check(LOAD, "failed > 2", failing(&[7, 9]), Some((59, most)));
     check(LOAD, "missed == 0", |_| Op::answered(MS), None);
 }
 
 #[test]
 fn a_kind_of_failure_is_given_up_by_its_own_count() {
-    check(LOAD, "status == 0", failing(&[7, 9]), Some((7, "it is at least 1 already")));
+    check(LOAD, "status == 0", failing(&[7, 9]), Some((7, "it is already at least 1")));
     check(LOAD, "wrong_content == 0", failing(&[7, 9]), None);
     // 0.1 % of 12,000 are 12.
     let all: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
-    let least = "it is at least 0.10 % already";
+    let least = "it is already at least 0.10 %";
     check(LOAD, "status / planned < 0.1%", failing(all), Some((11, least)));
     check(LOAD, "wrong_content / planned < 0.1%", failing(all), None);
 }
@@ -74,12 +74,12 @@ fn a_kind_of_failure_is_given_up_by_its_own_count() {
 #[test]
 fn what_can_no_longer_be_reached_is_given_up() {
     // 12,000 are planned.
-    let most = "it is at most 11,999 whatever comes";
+    let most = "it can reach at most 11,999";
     check(LOAD, "succeeded == 12000", failing(&[5]), Some((5, most)));
     check(LOAD, "succeeded >= 11999", failing(&[5]), None);
-    check(LOAD, "goodput >= 200/s", failing(&[5]), Some((5, "it is at most 200/s whatever comes")));
+    check(LOAD, "goodput >= 200/s", failing(&[5]), Some((5, "it can reach at most 200/s")));
     check(LOAD, "goodput > 199/s", failing(&[5, 6]), None);
-    check(LOAD, "planned == 13000", failing(&[]), Some((0, "it is at most 12,000 whatever comes")));
+    check(LOAD, "planned == 13000", failing(&[]), Some((0, "it can reach at most 12,000")));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn failures_are_beyond_every_bound() {
     // Of fewer windows than 16 nobody knows how they would differ.
     check(LOAD, "p99 < 1s", one, Some((14, why)));
     check(LOAD, "max < 1s", failing(&[8]), Some((8, "an operation never succeeded")));
-    check(LOAD, "max < 20ms", slow_from(12), Some((12, "it is at least 30.0 ms already")));
+    check(LOAD, "max < 20ms", slow_from(12), Some((12, "it is already at least 30.0 ms")));
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn ratios_are_bounded_by_what_is_planned() {
         LOAD,
         "failed / planned < 0.1%",
         failing(all),
-        Some((11, "it is at least 0.10 % already")),
+        Some((11, "it is already at least 0.10 %")),
     );
     check(LOAD, "failed / planned < 0.1%", failing(&all[..11]), None);
     check(
         LOAD,
         "home succeeded / planned == 100%",
         failing(&[3]),
-        Some((3, "it is at most > 99.9 % whatever comes")),
+        Some((3, "it can reach at most > 99.9 %")),
     );
     check(LOAD, "hits / succeeded == 3", failing(&[3]), None);
 }
@@ -211,7 +211,7 @@ fn nothing_is_given_up_that_nobody_can_know() {
     let closed = "connections = 2\nduration = \"60s\"";
     check(closed, "p99 < 20ms", slow_from(30), None);
     check(closed, "goodput > 1000/s", slow_from(30), None);
-    check(closed, "failed == 0", failing(&[7]), Some((7, "it is at least 1 already")));
+    check(closed, "failed == 0", failing(&[7]), Some((7, "it is already at least 1")));
     check(LOAD, "mean < 1us", slow_from(0), None);
     check(LOAD, "connect p99 < 1us", slow_from(0), None);
     let counted = "connections = 2\noperations = 12000";

@@ -142,7 +142,7 @@ fn a_crowded_machine_is_named_beside_a_departure() {
         made.trial.generator.worker_run_queue_ns = vec![(60e9 * run_queue) as u64];
         made.summary()
     };
-    let beside = "see first who else was on this machine, since a worker waited for its processor during 2.00 % of the \
+    let beside = "check first what else ran on this machine, since a worker waited for its processor during 2.00 % of the \
                   time; then look at what happened";
     let busy = crowded(0.02);
     assert!(only(&busy, "level-shift").advice.starts_with(beside), "{:?}", found(&busy));

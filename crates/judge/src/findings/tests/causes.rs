@@ -194,7 +194,7 @@ fn steps_of_a_timer_are_named() {
     let stepped = simulate(&file(load, &[]), 1_000, 10_000, |index| {
         Op::answered((1 + index % 4) * 10 * MS + index % 97)
     });
-    assert!(claim(&stepped.summary(), "timer-steps").ends_with("a comb of 4 teeth, 10.0 ms apart"));
+    assert!(claim(&stepped.summary(), "timer-steps").ends_with("lie on 4 steps, 10.0 ms apart"));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn steps_of_the_targets_own_work_are_no_timers() {
     assert!(has(&queued_of(10_000, MS / 10), "timer-steps"), "idle");
     assert!(!has(&queued(20 * MS), "bimodal"), "one way of being served, four places in a queue");
     let sleeping = queued(50_000);
-    assert!(claim(&sleeping, "timer-steps").ends_with("a comb of 4 teeth, 20.0 ms apart"));
+    assert!(claim(&sleeping, "timer-steps").ends_with("lie on 4 steps, 20.0 ms apart"));
 }
 
 #[test]

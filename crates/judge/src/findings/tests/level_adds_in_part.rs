@@ -47,7 +47,7 @@ fn the_part_that_a_level_couples_to_the_answer_is_named() {
     assert_eq!(
         finding.claim,
         "path = front adds 8.10 ms (95 %: 8.09 ms – 8.11 ms), 93.1 % of the service time, 98.8 % of that in `gateway` \
-         (home at connections = 10), which itself took 8.00 ms as against 0 ns with path = direct"
+         (home at connections = 10), which itself took 8.00 ms versus 0 ns with path = direct"
     );
     assert_eq!(finding.operation.as_deref(), Some("home"));
     let number = |name: &str| finding.evidence[name].as_f64().unwrap();
@@ -71,7 +71,7 @@ fn the_deepest_part_is_meant_and_a_part_by_itself() {
     let slower = blocks([100, 4_500, 0], [0, 1, 2, 3, 4]);
     let claim = claim(&arms(10, [("direct", free(CALM)), ("front", slower)])).unwrap();
     assert!(claim.contains(" of that in `front` (home at connections = 10)"), "{claim}");
-    assert!(claim.contains("which itself took 4.50 ms as against 500 µs with"), "{claim}");
+    assert!(claim.contains("which itself took 4.50 ms versus 500 µs with"), "{claim}");
 }
 
 #[test]

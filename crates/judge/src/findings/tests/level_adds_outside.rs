@@ -56,7 +56,7 @@ fn the_level_that_adds_time_outside_of_the_common_part_is_named() {
     assert_eq!(
         added(&arms(10, [("direct", direct()), ("front", front())])).unwrap(),
         "path = front adds 20.1 ms, 97.1 % of the service time, outside of `gateway` (home at connections = 10), which \
-         itself took 400 µs as against 390 µs with path = direct"
+         itself took 400 µs versus 390 µs with path = direct"
     );
     assert_eq!(added(&arms(10, [("direct", direct()), ("front", direct())])), None);
     let slow = vec![trial(20_700, 20_400)];
@@ -87,7 +87,7 @@ fn what_blocks_agree_about_is_told_however_short_it_is() {
     assert_eq!(
         finding.claim,
         "path = front adds 360 µs (95 %: 350 µs – 370 µs), 67.9 % of the service time, outside of `gateway` (home at \
-         connections = 1), which itself took 20.0 µs as against 20.0 µs with path = direct"
+         connections = 1), which itself took 20.0 µs versus 20.0 µs with path = direct"
     );
     assert!((finding.evidence["outside_ratio"].as_f64().unwrap() - 360.0 / 530.0).abs() < 1e-3);
     let four = |mut made: Vec<Simulated>| {
@@ -141,7 +141,7 @@ fn the_same_level_is_told_once_with_what_it_adds_elsewhere() {
     assert_eq!(
         added(&all).unwrap(),
         "path = front adds 1.00 ms (95 %: 990 µs – 1.01 ms), 85.5 % of the service time, outside of `gateway` (home at \
-         connections = 10), which itself took 20.0 µs as against 20.0 µs with path = direct; 360 µs (95 %: 350 µs – 370 µs), \
+         connections = 10), which itself took 20.0 µs versus 20.0 µs with path = direct; 360 µs (95 %: 350 µs – 370 µs), \
          67.9 % of the service time, at connections = 1"
     );
 }
@@ -163,10 +163,10 @@ fn levels_are_held_against_the_baseline_and_not_against_the_fastest() {
     };
     let first = claim(None);
     assert!(first.starts_with("path = node adds 640 µs (95 %: "), "{first}");
-    assert!(first.ends_with("as against 20.0 µs with path = rust"), "{first}");
+    assert!(first.ends_with("versus 20.0 µs with path = rust"), "{first}");
     let direct = claim(Some("direct"));
     assert!(direct.starts_with("path = node adds 1.00 ms (95 %: "), "{direct}");
-    assert!(direct.ends_with("as against 20.0 µs with path = direct"), "{direct}");
+    assert!(direct.ends_with("versus 20.0 µs with path = direct"), "{direct}");
     let slowest = claim(Some("node"));
     assert!(
         slowest.starts_with("path = node adds 1.00 ms (95 %: "),
