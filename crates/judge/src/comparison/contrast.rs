@@ -44,11 +44,7 @@ pub(super) struct Contrast<'a> {
 
 impl<'a> Contrast<'a> {
     /// Nothing looked at yet.
-    pub fn new(
-        metric: Metric,
-        (operation, name): (&str, &str),
-        sides: [Vec<&'a Trial>; 2],
-    ) -> Self {
+    pub fn new(metric: Metric, name: &str, operation: &str, sides: [Vec<&'a Trial>; 2]) -> Self {
         Self {
             metric,
             name: name.to_owned(),
