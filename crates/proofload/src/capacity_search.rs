@@ -329,7 +329,7 @@ pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
         Spacing::Poisson => ArrivalProcess::Poisson { rate },
     };
     let stop = Stop::Duration { after: length };
-    with_load(base, capacity::arm_name(rate), format_rate(rate), (arrivals, stop))
+    with_load(base, capacity::arm_name(rate), format_rate(rate), arrivals, stop)
 }
 
 /// The arm that goes up and down.
@@ -343,7 +343,7 @@ fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
         spacing: spacing(&base.load),
     };
     let stop = Stop::Duration { after: length * rates.len() as u32 };
-    let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop));
+    let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), arrivals, stop);
     // What is done to processes on purpose would be done on one of the two ways only.
     arm.faults.clear();
     arm
@@ -351,12 +351,7 @@ fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
 
 /// The arm under this open load. No steady state is required: a rate that cannot be held has none, and that is
 /// the answer.
-fn with_load(
-    base: &Arm,
-    name: String,
-    level: String,
-    (arrivals, stop): (ArrivalProcess, Stop),
-) -> Arm {
+fn with_load(base: &Arm, name: String, level: String, arrivals: ArrivalProcess, stop: Stop) -> Arm {
     let is_open = matches!(base.load.model, Model::Open { .. });
     let mut arm = base.clone();
     arm.name = name;

@@ -130,7 +130,7 @@ impl Execution<'_> {
                 break;
             }
         }
-        self.summary(run, &states, (&before, lost))
+        self.summary(run, &states, &before, lost)
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
@@ -182,7 +182,8 @@ impl Execution<'_> {
         &self,
         mut run: Run,
         states: &BTreeMap<u32, TrialOutcome>,
-        (before, lost): (&BTreeMap<u32, TrialOutcome>, Option<(TrialPlan, record::EarlyEnd)>),
+        before: &BTreeMap<u32, TrialOutcome>,
+        lost: Option<(TrialPlan, record::EarlyEnd)>,
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
@@ -267,7 +268,7 @@ impl Execution<'_> {
             watch.see(place, &output);
             if written.is_ok() {
                 let output = redaction::of_output(output, secrets);
-                written = store(&mut writers[place], (live, place), output);
+                written = store(&mut writers[place], live, place, output);
                 if written.is_err() {
                     // There is nowhere to put what would still be measured.
                     stop.request();
@@ -394,17 +395,18 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
     })
 }
 
-/// `shown`: the live view, and the place of the trial among those executed at the same time.
+/// `place`: of the trial among those executed at the same time.
 fn store(
     writer: &mut TrialWriter<'_>,
-    shown: (&mut LiveView, usize),
+    live: &mut LiveView,
+    place: usize,
     output: TrialOutput,
 ) -> io::Result<()> {
     match output {
         TrialOutput::Event(event) => {
-            match shown {
-                (live, 0) => live.event(&event),
-                (live, _) => live.beside(&event),
+            match place {
+                0 => live.event(&event),
+                _ => live.beside(&event),
             }
             if let Some(start_ns) = measure_start_of(&event) {
                 writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;

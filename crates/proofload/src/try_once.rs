@@ -55,14 +55,15 @@ pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<TryRep
         })?;
     let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default());
     let runtime = runtime.map_err(|error| Problem::environment(error.to_string()))?;
-    let tried = runtime.block_on(try_all(&driver, (arm, trial), &processes, stop));
+    let tried = runtime.block_on(try_all(&driver, arm, trial, &processes, stop));
     processes.stop();
     tried
 }
 
 async fn try_all(
     driver: &AnyDriver,
-    (arm, trial): (&Arm, &TrialPlan),
+    arm: &Arm,
+    trial: &TrialPlan,
     processes: &Processes,
     stop: &StopSignal,
 ) -> Result<TryReport, Problem> {
@@ -81,7 +82,7 @@ async fn try_all(
         let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
         let mut exchange = Exchange::new(clock.clone());
         exchange.dialogue = Some(Vec::new());
-        let attempt = attempt(driver, &compiled, (&endpoint, &call), &mut exchange);
+        let attempt = attempt(driver, &compiled, &endpoint, &call, &mut exchange);
         let _ = writeln!(tried.text, "operation {} at {endpoint}\n", operation.name);
         let attempt = bounded(attempt, &clock, arm.load.timeout);
         let attempt = tokio::select! {
@@ -136,7 +137,8 @@ type Attempt = Result<Probe, (FailureKind, String)>;
 async fn attempt(
     driver: &AnyDriver,
     operation: &<AnyDriver as Driver>::Operation,
-    (endpoint, call): (&Endpoint, &Call),
+    endpoint: &Endpoint,
+    call: &Call,
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
     let stream = Kernel.open(endpoint, exchange).await?;

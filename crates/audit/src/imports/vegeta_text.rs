@@ -46,13 +46,13 @@ fn read(text: &str) -> Result<Report, String> {
             }
         } else if let Some(name) = line.strip_prefix("ID:") {
             id = Some(name.trim().to_owned());
-        } else if let Some((name, values)) = row(line) {
+        } else if let Some((name, columns, values)) = row(line) {
             if name == "Requests" {
                 format::at_most(format::MOST_RUNS, runs.len(), "runs")?;
                 runs.push(begin(std::mem::take(&mut heading), id.take(), gzip));
             }
             let run = runs.last_mut().ok_or("the line `Requests`")?;
-            fill(run, name, values).ok_or_else(|| format!("the values of `{name}`"))?;
+            fill(run, name, columns, values).ok_or_else(|| format!("the values of `{name}`"))?;
         } else if let (Some(link), Some(run)) = (link(line), runs.last_mut()) {
             run.linked_id.get_or_insert(link);
         }
@@ -65,13 +65,13 @@ fn read(text: &str) -> Result<Report, String> {
 }
 
 /// `Name  [columns]  values`.
-fn row(line: &str) -> Option<(&str, (&str, &str))> {
+fn row(line: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = line.split_once('[')?;
     let (columns, values) = rest.split_once(']')?;
     let name = name.trim();
     let known =
         ["Requests", "Duration", "Latencies", "Bytes In", "Bytes Out", "Success", "Status Codes"];
-    known.contains(&name).then_some((name, (columns, values.trim())))
+    known.contains(&name).then_some((name, columns, values.trim()))
 }
 
 fn begin(name: String, id: Option<String>, gzip: bool) -> Run {
@@ -105,7 +105,7 @@ fn labelled(heading: &str, unit: &str) -> Option<Figure> {
         .map(|n| Figure::exact(n as f64))
 }
 
-fn fill(run: &mut Run, name: &str, (columns, values): (&str, &str)) -> Option<()> {
+fn fill(run: &mut Run, name: &str, columns: &str, values: &str) -> Option<()> {
     let total = run.total.as_mut()?;
     let mut parts = columns.split(',').map(str::trim).zip(values.split(',').map(str::trim));
     match name {

@@ -68,7 +68,7 @@ fn compare<'a>(
         blocks.usable.iter().map(|block| block.baseline).collect(),
         blocks.usable.iter().map(|block| block.candidate).collect(),
     ];
-    let contrast = Contrast::new(planned.metric, (planned.operation, planned.name), sides);
+    let contrast = Contrast::new(planned.metric, planned.name, planned.operation, sides);
     let mut contrast = Contrast { margin: planned.margin, ..contrast };
     contrast.compare(Pairing::Blocks { seed: plan.seed });
     BlockComparison { planned, blocks, contrast, shift }

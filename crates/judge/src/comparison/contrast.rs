@@ -46,7 +46,8 @@ impl<'a> Contrast<'a> {
     /// Nothing looked at yet.
     pub fn new(
         metric: Metric,
-        (operation, name): (&str, &str),
+        name: &str,
+        operation: &str,
         sides: [Vec<&'a TrialSummary>; 2],
     ) -> Self {
         Self {

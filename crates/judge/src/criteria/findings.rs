@@ -5,7 +5,7 @@ use record::summary::{Finding, Judgement, Validity};
 use super::decision::{Decision, Undecided};
 use super::long_windows::LongWindow;
 use super::{Evaluation, TrialState};
-use crate::findings::criterion::{self, About};
+use crate::findings::criterion::{self, About, MissedWindows};
 use plan::number;
 
 /// What stands against times and rates of a closed load.
@@ -111,8 +111,14 @@ impl Evaluation {
             _ if first == worst => format!("the first from {}, which is the worst", at(first)),
             _ => format!("the first from {}, the worst from {}", at(first), at(worst)),
         };
-        let of = (missed.len(), long_windows.closed.len());
-        Some(criterion::missed_windows(&self.about(), &places, of, [first.from, worst.from]))
+        let windows = MissedWindows {
+            places: &places,
+            missed: missed.len(),
+            of: long_windows.closed.len(),
+            first: first.from,
+            worst: worst.from,
+        };
+        Some(criterion::missed_windows(&self.about(), &windows))
     }
 
     /// Trials that fail by themselves while others do not.

@@ -140,13 +140,21 @@ pub(crate) fn undecided(about: &About<'_>, advice: String) -> Finding {
     about.found(&UNDECIDED, Noticed::new(claim, advice))
 }
 
-/// The finding that so many of so many windows do not meet a criterion; the first and the worst begin there.
-pub(crate) fn missed_windows(
-    about: &About<'_>,
-    places: &str,
-    (missed, of): (usize, usize),
-    [first, worst]: [Duration; 2],
-) -> Finding {
+/// Windows that do not meet a criterion.
+pub(crate) struct MissedWindows<'a> {
+    /// Where the first and the worst are, in words.
+    pub places: &'a str,
+    pub missed: usize,
+    pub of: usize,
+    /// Start of the first.
+    pub first: Duration,
+    /// Start of the worst.
+    pub worst: Duration,
+}
+
+/// The finding that windows do not meet a criterion.
+pub(crate) fn missed_windows(about: &About<'_>, windows: &MissedWindows<'_>) -> Finding {
+    let MissedWindows { places, missed, of, first, worst } = *windows;
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let claim = format!(
         "{} is not met in {} of {} windows: {places}",

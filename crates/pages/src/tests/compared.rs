@@ -1,6 +1,6 @@
 //! Pages of comparisons, within a run and of stored runs.
 
-use judge::comparison::stored::{RatioCriterion, StoredComparison, compare};
+use judge::comparison::stored::{RatioCriterion, StoredComparison, StoredRun, compare};
 use judge::simulated::{Op, designed, file};
 use plan::experiment::Options;
 use plan::plan::TrialPlan;
@@ -99,7 +99,8 @@ fn stored_runs(trials: u32, factor: f64) -> StoredComparison {
     });
     let bound = RatioCriterion::parse("p99 < 110%").unwrap();
     let (old, new) = (run("old", trials, 1.0), run("new", trials, factor));
-    compare(&[(&old, &plan)], &[(&new, &plan)], &[bound], Vec::new())
+    let [old, new] = [&old, &new].map(|summary| StoredRun { summary, plan: &plan });
+    compare(&[old], &[new], &[bound], Vec::new())
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use judge::comparison::stored::differences::differences;
-use judge::comparison::stored::{RatioCriterion, compare as hold};
+use judge::comparison::stored::{RatioCriterion, StoredRun, compare as hold};
 use record::folder::{Folder, RunReader, names};
 use record::summary::{Judgement, Summary};
 use serde_json::Value;
@@ -21,6 +21,12 @@ const NAMED: usize = 8;
 struct Stored {
     summary: Summary,
     plan: Value,
+}
+
+impl Stored {
+    fn as_run(&self) -> StoredRun<'_> {
+        StoredRun { summary: &self.summary, plan: &self.plan }
+    }
 }
 
 /// Compares, prints what came of it, and judges the criteria.
@@ -90,13 +96,13 @@ fn read(path: &Path) -> Result<Stored, Problem> {
     Ok(Stored { summary: reader.summary().map_err(broken)?, plan: reader.plan().map_err(broken)? })
 }
 
-fn parts(side: &[Stored]) -> Vec<(&Summary, &Value)> {
-    side.iter().map(|one| (&one.summary, &one.plan)).collect()
+fn parts(side: &[Stored]) -> Vec<StoredRun<'_>> {
+    side.iter().map(Stored::as_run).collect()
 }
 
 /// In what any run differs from the first one of the baseline; each difference once.
 fn unlike(baseline: &[Stored], candidate: &[Stored]) -> Vec<String> {
-    let first = (&baseline[0].summary, &baseline[0].plan);
+    let first = baseline[0].as_run();
     let others = parts(&baseline[1..]).into_iter().chain(parts(candidate));
     let mut found = Vec::new();
     for difference in others.flat_map(|other| differences(first, other)) {

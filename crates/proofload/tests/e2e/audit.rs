@@ -99,7 +99,7 @@ fn what_is_no_whole_report_exits_2_and_says_what_was_recognised() {
     let cut = cut.to_str().expect("a path of text");
     for (arguments, says) in [
         (vec!["audit", cut], "looks like k6, but is incomplete or malformed"),
-        (vec!["audit", letter.to_str().expect("a path of text")], "not a report of a tool"),
+        (vec!["audit", letter.to_str().expect("a path of text")], "not a report of a known tool"),
         (vec!["audit", cut, "--from", "hey"], "looks like hey, but is incomplete or malformed"),
         (vec!["audit", "no-such-file"], "cannot read no-such-file"),
         (vec!["audit", "."], "cannot read ."),

@@ -71,7 +71,7 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
 
     let compared = lab.proofload(&["compare", "run", "run"]);
     assert_eq!(compared.code, 0, "{compared:?}");
-    assert!(compared.stdout.contains("drifted between the runs is not excluded"), "{compared:?}");
+    assert!(compared.stdout.contains("drift between the runs is not excluded"), "{compared:?}");
     let bounded = |bound: &str| {
         let json = ["compare", "run", "run", "--format", "json", "--criterion", bound];
         lab.proofload(&json)

@@ -19,8 +19,14 @@ const METRICS: [&str; 4] = ["goodput", "p50", "p99", "failed"];
 /// Trials a side that are advisable.
 const ADVISABLE: u64 = 10;
 
-/// Runs on one side, each with its `plan.json`.
-pub type Side<'a> = [(&'a Summary, &'a Value)];
+/// A run that was stored.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredRun<'a> {
+    /// `summary.json`.
+    pub summary: &'a Summary,
+    /// `plan.json`.
+    pub plan: &'a Value,
+}
 
 /// What comes of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +47,13 @@ pub struct StoredComparison {
     pub criteria: Vec<JudgedRatio>,
 }
 
+/// An arm of the runs on one side.
+#[derive(Clone, Copy)]
+struct ArmOf<'a> {
+    runs: &'a [StoredRun<'a>],
+    arm: &'a str,
+}
+
 /// What of two arms is compared.
 struct ArmComparison<'a> {
     arm: &'a str,
@@ -54,14 +67,16 @@ struct ArmComparison<'a> {
 ///
 /// Shape: at least one run on each side. `unlike` is only handed on.
 pub fn compare(
-    baseline: &Side<'_>,
-    candidate: &Side<'_>,
+    baseline: &[StoredRun<'_>],
+    candidate: &[StoredRun<'_>],
     bounds: &[RatioCriterion],
     unlike: Vec<String>,
 ) -> StoredComparison {
-    let ids = |side: &Side<'_>| side.iter().map(|(one, _)| one.run.id.clone()).collect::<Vec<_>>();
+    let ids = |side: &[StoredRun<'_>]| {
+        side.iter().map(|one| one.summary.run.id.clone()).collect::<Vec<_>>()
+    };
     let (old, new) = (ids(baseline), ids(candidate));
-    let rehearsal = baseline.iter().chain(candidate).any(|(one, _)| one.rehearsal);
+    let rehearsal = baseline.iter().chain(candidate).any(|one| one.summary.rehearsal);
     let compared = arm_comparisons(baseline, candidate, bounds);
     let p: Vec<f64> = compared
         .iter()
@@ -72,7 +87,11 @@ pub fn compare(
     let comparisons: Vec<Comparison> = compared
         .iter()
         .zip(holm(&p))
-        .map(|(one, p)| one.finish(p, tests, rehearsal, (&old, &new)))
+        .map(|(one, p)| Comparison {
+            baseline: old.join(", ").into(),
+            candidate: new.join(", ").into(),
+            ..one.finish(p, tests, rehearsal)
+        })
         .collect();
     let mut criteria = Vec::new();
     for bound in bounds {
@@ -96,8 +115,8 @@ pub fn compare(
 }
 
 fn arm_comparisons<'a>(
-    baseline: &Side<'a>,
-    candidate: &Side<'a>,
+    baseline: &[StoredRun<'a>],
+    candidate: &[StoredRun<'a>],
     bounds: &[RatioCriterion],
 ) -> Vec<ArmComparison<'a>> {
     let metrics = metrics(baseline, bounds);
@@ -107,14 +126,17 @@ fn arm_comparisons<'a>(
             let Some(metric) = Metric::named(name) else { continue };
             let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
             let crowded = [crowded(baseline, &old.name), crowded(candidate, &new.name)];
-            let contrast = Contrast::new(metric, (operation, name), sides);
+            let contrast = Contrast::new(metric, name, operation, sides);
             let mut contrast = Contrast { crowded, ..contrast };
             contrast.compare(Pairing::None);
             all.push(ArmComparison {
                 arm: &new.name,
                 factors: &new.factors,
                 contrast,
-                left_out: left_out((baseline, &old.name), (candidate, &new.name)),
+                left_out: left_out(
+                    ArmOf { runs: baseline, arm: &old.name },
+                    ArmOf { runs: candidate, arm: &new.name },
+                ),
             });
         }
     }
@@ -122,8 +144,8 @@ fn arm_comparisons<'a>(
 }
 
 /// Arms of the same name; or the only arm of each side, whatever they are called.
-fn pairs<'a>(baseline: &Side<'a>, candidate: &Side<'a>) -> Vec<(&'a Arm, &'a Arm)> {
-    let (old, new) = (&baseline[0].0.arms, &candidate[0].0.arms);
+fn pairs<'a>(baseline: &[StoredRun<'a>], candidate: &[StoredRun<'a>]) -> Vec<(&'a Arm, &'a Arm)> {
+    let (old, new) = (&baseline[0].summary.arms, &candidate[0].summary.arms);
     if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
         return vec![(old, new)];
     }
@@ -132,11 +154,11 @@ fn pairs<'a>(baseline: &Side<'a>, candidate: &Side<'a>) -> Vec<(&'a Arm, &'a Arm
 }
 
 /// Operations and metrics: the usual ones, those that the plan compares, those that bounds name.
-fn metrics(baseline: &Side<'_>, bounds: &[RatioCriterion]) -> Vec<(String, String)> {
+fn metrics(baseline: &[StoredRun<'_>], bounds: &[RatioCriterion]) -> Vec<(String, String)> {
     let all = || names::ALL.to_owned();
     let mut found: Vec<(String, String)> =
         METRICS.iter().map(|name| (all(), (*name).to_owned())).collect();
-    let declared = baseline[0].1["comparisons"].as_array();
+    let declared = baseline[0].plan["comparisons"].as_array();
     for one in declared.into_iter().flatten() {
         let operation = one["operation"].as_str().map_or_else(all, str::to_owned);
         let named = one["metrics"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -152,20 +174,20 @@ fn metrics(baseline: &Side<'_>, bounds: &[RatioCriterion]) -> Vec<(String, Strin
     kept
 }
 
-fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a TrialSummary> {
+fn trials<'a>(side: &[StoredRun<'a>], arm: &str) -> Vec<&'a TrialSummary> {
     counted(side, arm).filter(|trial| trial.is_usable()).collect()
 }
 
-fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a TrialSummary> {
-    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
+fn counted<'a>(side: &[StoredRun<'a>], arm: &str) -> impl Iterator<Item = &'a TrialSummary> {
+    let arms = side.iter().flat_map(|run| &run.summary.arms).filter(move |one| one.name == arm);
     arms.flat_map(Arm::counted)
 }
 
 /// How many of [`trials`] waited for their processor.
-fn crowded(side: &Side<'_>, arm: &str) -> usize {
-    let of_run = |(run, _): &(&Summary, &Value)| {
-        let held_up = findings::crowded(&run.findings);
-        let arms = run.arms.iter().filter(|one| one.name == arm);
+fn crowded(side: &[StoredRun<'_>], arm: &str) -> usize {
+    let of_run = |run: &StoredRun<'_>| {
+        let held_up = findings::crowded(&run.summary.findings);
+        let arms = run.summary.arms.iter().filter(|one| one.name == arm);
         let usable = arms.flat_map(Arm::counted).filter(|trial| trial.is_usable());
         usable.filter(|trial| held_up.contains(&trial.index)).count()
     };
@@ -174,9 +196,9 @@ fn crowded(side: &Side<'_>, arm: &str) -> usize {
 
 /// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
 /// was never steady leaves every bound open.
-fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgement {
-    let has = |(side, arm): (&Side<'_>, &str), validity: Validity| {
-        counted(side, arm).any(|trial| trial.validity == validity)
+fn left_out(baseline: ArmOf<'_>, candidate: ArmOf<'_>) -> Judgement {
+    let has = |one: ArmOf<'_>, validity: Validity| {
+        counted(one.runs, one.arm).any(|trial| trial.validity == validity)
     };
     if has(candidate, Validity::Overload) {
         Judgement::Fail
@@ -230,20 +252,13 @@ impl ArmComparison<'_> {
         })
     }
 
-    fn finish(
-        &self,
-        p: f64,
-        tests: usize,
-        rehearsal: bool,
-        (old, new): (&[String], &[String]),
-    ) -> Comparison {
+    /// Which runs these are is left open.
+    fn finish(&self, p: f64, tests: usize, rehearsal: bool) -> Comparison {
         let decided = self.contrast.decided(p, rehearsal);
         let is_open = decided.result == Change::Undecided && !rehearsal;
         Comparison {
             factor: "run".to_owned(),
             stratum: self.factors.clone(),
-            baseline: old.join(", ").into(),
-            candidate: new.join(", ").into(),
             needs_blocks: self.needs(tests).filter(|_| is_open),
             trials: Some(Sides {
                 baseline: size_of(self.contrast.counts[0]),
@@ -269,8 +284,8 @@ fn size_of(count: usize) -> u32 {
 }
 
 fn notes(
-    baseline: &Side<'_>,
-    candidate: &Side<'_>,
+    baseline: &[StoredRun<'_>],
+    candidate: &[StoredRun<'_>],
     compared: &[ArmComparison<'_>],
     rehearsal: bool,
 ) -> Vec<String> {
@@ -284,14 +299,14 @@ fn notes(
     // The same for each metric of an arm, which stand together.
     crowds.dedup();
     notes.extend(crowds);
-    let all = baseline.iter().chain(candidate).flat_map(|(run, _)| run.counted());
+    let all = baseline.iter().chain(candidate).flat_map(|run| run.summary.counted());
     let unusable = all.filter(|trial| !trial.is_usable()).count();
     if unusable > 0 {
         notes.push(format!("{unusable} trials could not be used and are left out"));
     }
     let paired = |arm: &&Arm| compared.iter().any(|one| one.arm == arm.name);
     let alone: Vec<&str> = candidate[0]
-        .0
+        .summary
         .arms
         .iter()
         .filter(|arm| !paired(arm))

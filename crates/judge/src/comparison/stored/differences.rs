@@ -1,7 +1,8 @@
 //! Whether two runs may be compared: they differ in what is compared, and in nothing else.
 
-use record::summary::Summary;
 use serde_json::Value;
+
+use super::compare::StoredRun;
 
 /// Parts of a plan that do not matter to a comparison, or are what is compared: seeds and order, words,
 /// judgement; the number of workers, which is part of the machine; the system that was started, and addresses.
@@ -19,10 +20,10 @@ const PASSED_OVER: [&str; 9] = [
     "plan.arms[].targets[].url",
 ];
 
-/// In what two runs differ besides what is compared; empty if they are alike. `plan` is `plan.json`.
-pub fn differences(one: (&Summary, &Value), other: (&Summary, &Value)) -> Vec<String> {
+/// In what two runs differ besides what is compared; empty if they are alike.
+pub fn differences(one: StoredRun<'_>, other: StoredRun<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    let (left, right) = (&one.0.run, &other.0.run);
+    let (left, right) = (&one.summary.run, &other.summary.run);
     let facts = [
         ("version", left.version.clone(), right.version.clone()),
         ("processor", left.machine.cpu.clone(), right.machine.cpu.clone()),
@@ -39,7 +40,7 @@ pub fn differences(one: (&Summary, &Value), other: (&Summary, &Value)) -> Vec<St
             found.push(format!("{name}: {left} and {right}"));
         }
     }
-    collect("plan", one.1, other.1, &mut found);
+    collect("plan", one.plan, other.plan, &mut found);
     found
 }
 

@@ -8,7 +8,7 @@ mod compare;
 pub mod differences;
 mod ratio_criterion;
 
-pub use compare::{Side, StoredComparison, compare};
+pub use compare::{StoredComparison, StoredRun, compare};
 pub use ratio_criterion::{JudgedRatio, RatioCriterion};
 
 #[cfg(test)]

@@ -2,10 +2,14 @@ use record::summary::{Change, CountsFor, Finding, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
 use super::differences::differences;
-use super::{RatioCriterion, StoredComparison, compare};
+use super::{RatioCriterion, StoredComparison, StoredRun, compare};
 use crate::example;
 
 /// A run of so many trials; the k-th is slower by `factor` and by a few per cent of its own.
+fn stored<'a>(summary: &'a Summary, plan: &'a Value) -> StoredRun<'a> {
+    StoredRun { summary, plan }
+}
+
 fn run(id: &str, trials: u32, factor: f64) -> Summary {
     let mut summary = example::summary();
     summary.run.id = id.to_owned();
@@ -37,7 +41,7 @@ fn compared(old: &Summary, new: &Summary, bounds: &[&str]) -> StoredComparison {
     let bounds: Vec<RatioCriterion> =
         bounds.iter().map(|text| RatioCriterion::parse(text).unwrap()).collect();
     let plan = plan("http://a", 500);
-    compare(&[(old, &plan)], &[(new, &plan)], &bounds, Vec::new())
+    compare(&[stored(old, &plan)], &[stored(new, &plan)], &bounds, Vec::new())
 }
 
 fn word(found: &StoredComparison, metric: &str) -> Change {
@@ -96,7 +100,7 @@ fn trials_of_several_runs_are_taken_together() {
         })
         .collect();
     let side =
-        |from: usize| runs[from..from + 5].iter().map(|one| (one, &plan)).collect::<Vec<_>>();
+        |from: usize| runs[from..from + 5].iter().map(|one| stored(one, &plan)).collect::<Vec<_>>();
     let found = compare(&side(0), &side(5), &[], Vec::new());
     let p50 = found.comparisons.iter().find(|one| one.metric == "p50").unwrap();
     assert_eq!(p50.trials.unwrap().candidate, 5);
@@ -118,7 +122,7 @@ fn runs_are_alike_if_they_differ_in_seed_and_address_only() {
     let (old, new) = (run("old", 1, 1.0), run("new", 1, 1.0));
     let mut other = plan("http://b", 500);
     other["seed"] = json!(2);
-    assert_eq!(differences((&old, &plan("http://a", 500)), (&new, &other)), [""; 0]);
+    assert_eq!(differences(stored(&old, &plan("http://a", 500)), stored(&new, &other)), [""; 0]);
 }
 
 #[test]
@@ -126,7 +130,8 @@ fn what_differs_is_named() {
     let (old, mut new) = (run("old", 1, 1.0), run("new", 1, 1.0));
     new.run.version = "0.9.0".into();
     new.run.machine.cores = 8;
-    let found = differences((&old, &plan("http://a", 500)), (&new, &plan("http://a", 200)));
+    let found =
+        differences(stored(&old, &plan("http://a", 500)), stored(&new, &plan("http://a", 200)));
     assert_eq!(
         found,
         ["version: 0.1.0 and 0.9.0", "cores: 4 and 8", "plan.arms[0].load.rate: 500 and 200"]
@@ -142,7 +147,7 @@ fn what_is_passed_over_is_so_in_its_place_alone() {
         plans[1]["arms"][0]["operations"] = plans[0]["arms"][0]["operations"].clone();
         *plans[0].pointer_mut(path).unwrap() = left;
         *plans[1].pointer_mut(path).unwrap() = right;
-        differences((&old, &plans[0]), (&new, &plans[1]))
+        differences(stored(&old, &plans[0]), stored(&new, &plans[1]))
     };
     for key in ["seed", "trials", "title", "question", "criteria", "system", "url", "workers"] {
         let body = changed("/arms/0/operations/0/table/json", json!({ key: 1 }), json!({ key: 2 }));
