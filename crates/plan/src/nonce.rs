@@ -1,4 +1,4 @@
-//! `{{nonce}}`: a mark by which whoever receives it can tell duplicates, strangers and the time
+//! `{{nonce}}`: a mark by which a receiver recognises duplicates, foreign messages and the time
 //! under way.
 //!
 //! Layout, 33 characters and a number:

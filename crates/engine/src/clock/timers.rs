@@ -74,7 +74,7 @@ impl Timers {
         waker
     }
 
-    /// The earliest instant that somebody waits for.
+    /// The earliest instant that a task waits for.
     pub(super) fn earliest(&mut self) -> Option<u64> {
         while let Some(&Reverse(entry)) = self.heap.peek() {
             if self.places[entry.place].holds(entry.number) {
