@@ -264,7 +264,7 @@ pub(crate) fn astray(compile: &CompileContext<'_>, schemes: &[(&str, &str)]) -> 
         let mut spoken = schemes.iter().filter(|(scheme, _)| {
             url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"))
         });
-        // A scheme that nobody claims is told when it is resolved.
+        // An unknown scheme is an error when the target is resolved.
         let first = spoken.next().map(|(_, protocol)| *protocol);
         first.is_some_and(|first| {
             first != operation.protocol && spoken.all(|(_, other)| *other != operation.protocol)

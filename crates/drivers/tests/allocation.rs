@@ -301,7 +301,7 @@ fn a_warm_operation_allocates_nothing() {
         assert_eq!(allocations(&timed, 30, 300).await, 0, "request whose answer tells its times");
         assert_eq!(
             timed.check.reported_times.note().as_deref(),
-            Some("110 metrics of `Server-Timing`, warm-up included, could not be understood")
+            Some("110 metrics of `Server-Timing`, warm-up included, could not be parsed")
         );
         assert_eq!(allocations(&templates, 30, 300).await, 0, "request with templates");
         let mail =

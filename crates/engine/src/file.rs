@@ -1,6 +1,6 @@
 //! Files that a user names: regular files only, and read whole up to a bound.
 //!
-//! A pipe that nobody writes to would be waited for without end, and a device may never come to its end.
+//! Reading a pipe without a writer would block for ever, and a device may never come to its end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -33,7 +33,7 @@ pub fn within(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// Errors: those of the file system; it is no regular file
 pub fn open(path: &Path) -> io::Result<File> {
-    // Without waiting: opening a pipe would otherwise block until somebody writes to it.
+    // Without waiting: opening a pipe would otherwise block until it has a writer.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let metadata = file.metadata()?;

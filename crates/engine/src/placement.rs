@@ -38,7 +38,7 @@ pub fn pin(cores: &[usize]) -> io::Result<()> {
 
 /// The current thread, kept off the workers' processors until this is dropped.
 ///
-/// Storing a window costs some hundred microseconds, which would be the lateness of whatever is due
+/// Storing a window costs some hundred microseconds, which would delay whatever is due
 /// meanwhile on the same processor.
 #[derive(Debug)]
 pub struct Aside {

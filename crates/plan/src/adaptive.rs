@@ -1,6 +1,6 @@
 //! `--adaptive`: a measure phase that is as long as its intervals need.
 //!
-//! The plan is made for the longest look. At each look the conduct of the run asks whether the intervals are narrow
+//! The plan is made for the longest look. At each look the run checks whether the intervals are narrow
 //! enough, and ends the phase if they are. Looking several times is allowed for by the level: each interval is
 //! one of [`CONFIDENCE`], so that all of them together hold with 95 %.
 //!
@@ -72,7 +72,7 @@ fn extended(load: &Load) -> Result<Vec<Duration>, &'static str> {
 
 fn refused(arm: &str, why: &str, flag: Span) -> Diagnostic {
     let message = format!("--adaptive cannot extend the load of arm `{arm}`: {why}");
-    Diagnostic::new(flag, message, "needs a load that can go on").with_hint(
+    Diagnostic::new(flag, message, "needs a load without a fixed end").with_hint(
         "give a duration with a steady rate, connections or users, or leave --adaptive out",
     )
 }

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! - Without a time it speaks of the response time, from the intended start; an operation that failed, was
-//!   abandoned or missed counts as slower than all others, whatever the time.
+//!   abandoned or missed counts as slower than all others.
 //! - `pN` is any percentile above 0 and below 100, such as `p97.5`.
 //! - Without an operation it speaks of all of them together; `all` says so in words. The right part of a ratio
 //!   speaks of the operation of the left one, unless it names its own. A word that is the name of an
@@ -215,7 +215,7 @@ const RATES: [(&str, Rate); 4] = [
     ("goodput", Rate::Goodput),
 ];
 
-/// Times that every protocol has, by name. Connecting is stamped by the engine, whatever is spoken.
+/// Times that every protocol has, by name. The engine stamps connecting, for every protocol.
 pub(crate) const TIMES: [(&str, Time); 2] =
     [("service", Time::Service), ("queue_wait", Time::QueueWait)];
 

@@ -44,7 +44,7 @@ impl Plan {
             out.field("fail-fast", "ends as soon as a criterion can no longer be met");
         }
         if self.keep_going {
-            out.field("keep-going", "goes on although every operation fails in the same way");
+            out.field("keep-going", "continues although every operation fails in the same way");
         }
         if self.adaptive.is_some() {
             out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
@@ -69,7 +69,7 @@ impl Plan {
 struct Text(String);
 
 impl Text {
-    /// A line stays one, whatever a title or a level holds.
+    /// Line breaks in a title or level are replaced.
     fn line(&mut self, line: &str) {
         self.0.push_str(printable(line).trim_end());
         self.0.push('\n');
@@ -159,7 +159,7 @@ impl Text {
     }
 }
 
-/// The value with its texts, such as those of files, no longer than somebody reads; whole they are in the plan.
+/// The value with its texts, such as those of files, shortened; the plan has them whole.
 fn readable(value: Value) -> Value {
     match value {
         Value::String(text) if text.len() > LONGEST => {

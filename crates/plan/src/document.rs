@@ -203,7 +203,7 @@ fn inside_quotes(source: &str, span: Span, text: &str) -> Span {
 }
 
 /// Takes entries out of a table by name and type; collects a diagnostic for each that does not
-/// fit, and on `finish` one for each that nobody asked for, with a near miss.
+/// fit, and on `finish` one for each unknown entry, with a near miss.
 #[derive(Debug)]
 pub struct Reader<'a> {
     table: &'a Table,
@@ -217,12 +217,12 @@ impl<'a> Reader<'a> {
         Self { table, taken: Vec::new(), problems: Vec::new() }
     }
 
-    /// The node under `key`, whatever its type.
+    /// The node under `key`, of any type.
     pub fn node(&mut self, key: &str) -> Option<&'a Node> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The entry under `key`, whatever its type.
+    /// The entry under `key`, of any type.
     pub fn entry(&mut self, key: &str) -> Option<&'a Entry> {
         if !self.taken.iter().any(|taken| taken == key) {
             self.taken.push(key.to_owned());

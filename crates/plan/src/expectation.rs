@@ -93,7 +93,7 @@ impl<'a> ExpectationTerm<'a> {
     }
 }
 
-/// Why nobody could judge an expectation.
+/// Why an expectation cannot be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectationError {
     /// A comparison without an operator.

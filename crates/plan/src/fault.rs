@@ -26,7 +26,7 @@ pub struct Fault {
 pub struct FaultTarget {
     /// A service, an observer, or `system`.
     pub process: String,
-    /// One of the processes of that, as its ready line names it; what started it starts it again, if anybody does.
+    /// One of its processes, as its ready line names it; only the process that started it may restart it.
     /// `None`: all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
 use crate::rows::Rows;
 
-/// Spans of connecting, which the engine stamps whatever is spoken; those of the protocol come after them.
+/// Spans of connecting, which the engine stamps for every protocol; those of the protocol come after them.
 pub const CONNECTING: [&str; 2] = ["connect", "tls"];
 /// Parts that the operations of an arm may name, all together.
 pub const PARTS_LIMIT: usize = 8;
@@ -32,7 +32,7 @@ pub struct Operation {
     pub table: Table,
     /// The `expect` table, if any; the driver compiles it.
     pub expect: Option<Table>,
-    /// Parts of the target whose own times are read from the answer: whatever lies inside another comes after it.
+    /// Parts of the target whose own times are read from the answer; a part comes after the part that contains it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// Item name and path of each number to be read from the answer.

@@ -32,7 +32,7 @@ pub struct Plan {
     pub rehearsal: bool,
     /// Whether the run ends as soon as a criterion can no longer be met (`--fail-fast`).
     pub fail_fast: bool,
-    /// Whether the run goes on although every operation fails in the same way (`--keep-going`).
+    /// Whether the run continues although every operation fails in the same way (`--keep-going`).
     pub keep_going: bool,
     /// When measure phases are looked at, if they are as long as their intervals need (`--adaptive`).
     pub adaptive: Option<Adaptive>,

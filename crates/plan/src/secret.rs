@@ -18,7 +18,7 @@ const SHORTEST: usize = 4;
 /// Where a text was cut off.
 const CUT: &str = "…";
 
-/// Header fields whose value lets somebody in.
+/// Header fields that carry credentials.
 const AUTHORISING: [&str; 5] =
     ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
 

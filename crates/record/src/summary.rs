@@ -310,7 +310,7 @@ pub struct Operation {
     pub outcome_time: Distribution,
     /// Connect, TLS, first byte, the protocol's own, and what parts of the target say of theirs.
     pub spans: BTreeMap<String, Distribution>,
-    /// Which of the spans are the word of parts of the target: whatever lies inside another comes after it.
+    /// Which of the spans are times reported by the target itself; a part is listed after the part that contains it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// Numbers read from answers.

@@ -96,7 +96,7 @@ pub struct Totals {
     pub tail: TailBreakdown,
 }
 
-/// What ramp-up and warm-up sent: whoever counts arrivals cannot tell it from the rest.
+/// What ramp-up and warm-up sent: an observer that counts arrivals cannot separate it from the rest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BeforeMeasure {
     /// Begun, or missed.

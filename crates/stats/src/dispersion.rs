@@ -149,7 +149,7 @@ impl Dispersion {
         carried.fold(own, Self::widest)
     }
 
-    /// No φ of [`Self::of_tail_at`] is greater for so many operations, whatever their windows hold. `filled`: windows
+    /// No φ of [`Self::of_tail_at`] is greater for so many operations, for any content of their windows. `filled`: windows
     /// that have operations, at least; `None` with fewer than two.
     ///
     /// Blocks vary most when all of each are above or none is: then Σ (N_i − m_i·π)²/(m_i·π·(1−π)) = Σ m_i, so that

@@ -60,7 +60,7 @@ impl Histogram {
         }
     }
 
-    /// Memory of a histogram in bytes, whatever it holds.
+    /// Memory of a histogram in bytes; it does not depend on its content.
     pub fn memory(grouping_power: u32) -> u64 {
         (Geometry::new(grouping_power).buckets() * size_of::<u64>()) as u64
     }

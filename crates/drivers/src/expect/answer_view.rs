@@ -91,10 +91,10 @@ pub fn decode(coding: Coding, body: &[u8]) -> Result<Option<Vec<u8>>, Undecodabl
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undecodable {
     /// Neither identity nor gzip.
-    #[error("an expectation needs the body, whose content-encoding is neither identity nor gzip")]
+    #[error("an expectation needs the body, but its content-encoding is neither identity nor gzip")]
     Unknown,
     /// Not gzip after all.
-    #[error("the body is not the gzip that its content-encoding says: {0}")]
+    #[error("the body is not valid gzip, as its content-encoding claims: {0}")]
     Gzip(String),
     /// Too large once decompressed.
     #[error("{0}")]

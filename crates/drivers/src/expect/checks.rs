@@ -17,7 +17,7 @@ impl AnswerView<'_> {
             Some(rule) => (format!("`{rule}`"), rule.reads()),
             None => path().map(text)?,
         };
-        Some(format!("{what} reads {reads} bytes at most, and the body has {}", self.body.len()))
+        Some(format!("{what} reads at most {reads} bytes, but the body has {}", self.body.len()))
     }
 
     fn is_beyond(&self, reads: usize) -> bool {
@@ -37,7 +37,7 @@ impl AnswerView<'_> {
     /// The result of each rule and each path.
     pub fn checks(&self, rules: &[AnswerRule], paths: &[Path]) -> Vec<CheckedExpectation> {
         if let Some(seen) = self.too_long(rules, paths) {
-            let text = "the body is short enough to be read".to_owned();
+            let text = "the body is short enough".to_owned();
             return vec![CheckedExpectation { text, holds: false, seen }];
         }
         let rules = rules.iter().map(|rule| {

@@ -89,9 +89,7 @@ fn bound(path: &str) -> Result<(), String> {
     }
     let searches = path.matches("..").count();
     if searches > MOST_SEARCHES {
-        return Err(format!(
-            "`..` stands in it {searches} times, and {MOST_SEARCHES} are the most"
-        ));
+        return Err(format!("it has `..` {searches} times; the limit is {MOST_SEARCHES}"));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use regex_lite::{Regex, RegexBuilder};
 
 /// Bytes of a body times bytes of a compiled expression: about half a second in the worst case.
 const WORK: usize = 1 << 30;
-/// The smallest size of a compiled expression that is told apart from smaller ones.
+/// The smallest size limit of a compiled expression that is distinguished from smaller ones.
 const SMALLEST: usize = 256;
 /// The largest.
 const LARGEST: usize = 1 << 20;

@@ -131,7 +131,7 @@ fn a_path_without_end_is_refused_before_it_is_parsed() {
         let _ = Path::compile(&deep(open, close, 7));
     }
     assert_eq!(refused(&format!("$.{}", "a".repeat(1_023))), "1025 bytes are more than 1024");
-    assert_eq!(refused("$..a..b..c"), "`..` stands in it 3 times, and 2 are the most");
+    assert_eq!(refused("$..a..b..c"), "it has `..` 3 times; the limit is 2");
     assert!(Path::compile("$['[[[[[[[[[['][\"((((((((((\"]").is_ok(), "quoted ones are names");
 }
 
@@ -154,11 +154,11 @@ fn what_searches_much_reads_less() {
     let context = RenderContext { call: &call, rows: None, authority: "" };
     let evidence = AnswerView::new(&[], 0, &body, context);
     let rule = json_rule("$..[?@..id]", json!(1));
-    let says = "`$..[?@..id] is 1` reads 65536 bytes at most, and the body has 65537";
+    let says = "`$..[?@..id] is 1` reads at most 65536 bytes, but the body has 65537";
     assert_eq!(evidence.too_long(std::slice::from_ref(&rule), &[]).as_deref(), Some(says));
     assert_eq!(evidence.too_long(&[json_rule("$..id", json!(1))], &[]), None);
     let path = Path::compile("$..[?@..id]").expect("a path");
-    let says = "item $..[?@..id] reads 65536 bytes at most, and the body has 65537";
+    let says = "item $..[?@..id] reads at most 65536 bytes, but the body has 65537";
     assert_eq!(evidence.too_long(&[], std::slice::from_ref(&path)).as_deref(), Some(says));
     let checks = evidence.checks(&[rule], &[path]);
     assert!(checks.len() == 1 && !checks[0].holds, "{checks:?}");

@@ -87,7 +87,7 @@ impl Conversation {
         let head = self.read_head(sent_request, exchange).await?;
         exchange.status = head.status;
         let size = self.read_body(&head, sent_request, exchange).await?;
-        // An answer may come before the request is out; then nobody knows what the peer reads next.
+        // An answer may come before the request is sent; then it is unknown what the peer reads next.
         let reusable = head.keep_alive && self.is_sent();
         Ok(Answer { status: head.status, reusable, coding: head.coding, size })
     }

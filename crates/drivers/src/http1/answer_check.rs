@@ -100,7 +100,7 @@ impl AnswerCheck {
         for (name, time) in self.reported_times.by_name(seen.head) {
             let told =
                 time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
-            let text = format!("Server-Timing tells of {name}");
+            let text = format!("Server-Timing reports {name}");
             checks.push(CheckedExpectation { text, holds: time.is_some(), seen: told });
         }
         checks

@@ -128,7 +128,7 @@ impl Conversation {
         poll_fn(|context| self.poll_fill(tail, context, exchange)).await
     }
 
-    /// Resolves when the peer closes, or sends what nobody asked for. Nothing is lost when it is
+    /// Resolves when the peer closes or sends unexpected bytes. Nothing is lost when it is
     /// dropped: what was read stays in the input, and the next `fill` reports it as stale.
     pub async fn idle(&mut self) {
         if !self.input.is_empty() {

@@ -64,14 +64,14 @@ impl Operation {
         conversation: &Conversation,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let outcome = self.check.outcome(&seen(answer, conversation), exchange);
+        let outcome = self.check.outcome(&received(answer, conversation), exchange);
         exchange.reusable = answer.reusable;
         outcome
     }
 }
 
 /// A complete answer and what the conversation kept of it.
-pub fn seen<'a>(answer: &Answer, conversation: &'a Conversation) -> ReceivedAnswer<'a> {
+pub fn received<'a>(answer: &Answer, conversation: &'a Conversation) -> ReceivedAnswer<'a> {
     let Conversation { call, authority, kept_head, kept_body, .. } = conversation;
     let Answer { status, coding, size, .. } = *answer;
     ReceivedAnswer { status, coding, size, head: kept_head, body: kept_body, call, authority }

@@ -6,7 +6,7 @@ use engine::driver::{Call, Exchange};
 
 use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use super::conversation::Conversation;
-use super::operation::{Operation, seen};
+use super::operation::{Operation, received};
 use crate::expect::answer_view;
 use crate::probe::Probe;
 
@@ -29,7 +29,7 @@ pub async fn probe<C: Clock>(
     let (outcome, checks) = match &result {
         Ok(answer) => {
             let outcome = operation.outcome(answer, conversation, exchange);
-            (outcome, operation.check.checks(&seen(answer, conversation)))
+            (outcome, operation.check.checks(&received(answer, conversation)))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };

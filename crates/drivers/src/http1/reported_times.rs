@@ -63,13 +63,13 @@ impl ReportedTimes {
         sums.into_iter().enumerate().filter_map(|(place, time)| Some((place, time?)))
     }
 
-    /// How much could not be understood, if anything.
+    /// How much could not be parsed, if anything.
     pub fn note(&self) -> Option<String> {
         let elements = match self.malformed.load(Ordering::Relaxed) {
             0 => return None,
             1 => "1 metric".to_owned(),
             more => format!("{more} metrics"),
         };
-        Some(format!("{elements} of `Server-Timing`, warm-up included, could not be understood"))
+        Some(format!("{elements} of `Server-Timing`, warm-up included, could not be parsed"))
     }
 }

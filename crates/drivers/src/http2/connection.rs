@@ -1,4 +1,4 @@
-//! A connection, and a lane's place on it, which carries one operation after the other, each on a stream of its own.
+//! A connection with its stream slots: each carries one operation after the other, each operation on a new stream.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,28 +28,28 @@ pub struct RequestOrigin {
 pub struct Connection {
     send: SendRequest<Bytes>,
     ending: Rc<ConnectionEnd>,
-    place: RequestOrigin,
-    /// How many lanes are on it.
-    lanes: Rc<Cell<usize>>,
+    origin: RequestOrigin,
+    /// How many slots are on it.
+    slots: Rc<Cell<usize>>,
 }
 
 impl Connection {
-    /// One whose frames somebody else moves.
-    pub fn new(send: SendRequest<Bytes>, ending: Rc<ConnectionEnd>, place: RequestOrigin) -> Self {
-        Self { send, ending, place, lanes: Rc::default() }
+    /// A connection whose frames another task moves.
+    pub fn new(send: SendRequest<Bytes>, ending: Rc<ConnectionEnd>, origin: RequestOrigin) -> Self {
+        Self { send, ending, origin, slots: Rc::default() }
     }
 
-    /// A place for one more lane, unless the connection is at its end.
+    /// A stream slot for one more worker slot, unless the connection has ended.
     pub fn open_stream(&mut self) -> Option<StreamSlot> {
         if self.is_over() {
             return None;
         }
-        self.lanes.set(self.lanes.get() + 1);
+        self.slots.set(self.slots.get() + 1);
         Some(StreamSlot {
             send: self.send.clone(),
             ending: Rc::clone(&self.ending),
-            place: self.place.clone(),
-            lanes: Rc::clone(&self.lanes),
+            origin: self.origin.clone(),
+            slots: Rc::clone(&self.slots),
             knows_limit: false,
             call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
             prepared: Err(String::new()),
@@ -74,13 +74,13 @@ pub struct PreparedRequest {
     pub body: Bytes,
 }
 
-/// A lane's place on a connection.
+/// One worker slot's use of a connection.
 #[derive(Debug)]
 pub struct StreamSlot {
     pub(super) send: SendRequest<Bytes>,
     pub(super) ending: Rc<ConnectionEnd>,
-    pub(super) place: RequestOrigin,
-    lanes: Rc<Cell<usize>>,
+    pub(super) origin: RequestOrigin,
+    slots: Rc<Cell<usize>>,
     knows_limit: bool,
     /// What `encode` was given.
     pub(super) call: Call,
@@ -132,20 +132,20 @@ impl StreamSlot {
         }
     }
 
-    /// How many streams the peer allows at a time, if that is fewer than there are lanes; once an answer came.
+    /// How many streams the peer allows at a time, if that is fewer than there are slots; once an answer came.
     ///
     /// Cost:   nothing after the first call
     pub(super) fn too_few_allowed(&mut self) -> Option<usize> {
         if std::mem::replace(&mut self.knows_limit, true) {
             return None;
         }
-        Some(self.send.current_max_send_streams()).filter(|&allowed| allowed < self.lanes.get())
+        Some(self.send.current_max_send_streams()).filter(|&allowed| allowed < self.slots.get())
     }
 }
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.lanes.set(self.lanes.get() - 1);
+        self.slots.set(self.slots.get() - 1);
     }
 }
 

@@ -101,7 +101,7 @@ impl Driver for Http2 {
         })?;
         let ended = Rc::clone(&ending);
         let background = Box::pin(async move {
-            // What went wrong is told to every stream.
+            // Every stream reports the failure.
             let _ = connection.await;
             ended.come();
         });

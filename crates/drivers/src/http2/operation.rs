@@ -30,31 +30,31 @@ impl Operation {
     }
 
     /// Makes the request of this call.
-    pub fn encode(&self, line: &mut StreamSlot, call: &Call) {
-        line.clear();
-        line.call = *call;
+    pub fn encode(&self, slot: &mut StreamSlot, call: &Call) {
+        slot.clear();
+        slot.call = *call;
         let request = &self.requests[if self.requests.len() > 1 { call.row } else { 0 }];
-        let StreamSlot { place, memory, prepared, .. } = line;
-        let (rows, authority) = (self.check.rows.as_deref(), place.authority.as_str());
-        *prepared = request.prepare(&RenderContext { call, rows, authority }, place, memory);
+        let StreamSlot { origin, memory, prepared, .. } = slot;
+        let (rows, authority) = (self.check.rows.as_deref(), origin.authority.as_str());
+        *prepared = request.prepare(&RenderContext { call, rows, authority }, origin, memory);
     }
 
     /// Sends the encoded request, reads its answer, and checks it.
     ///
-    /// The line is good for further operations, whatever became of this one, unless the connection is at its end.
+    /// The stream slot stays usable after a failed operation, unless the connection has ended.
     pub async fn perform<C: Clock>(
         &self,
-        line: &mut StreamSlot,
+        slot: &mut StreamSlot,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let outcome = match line.exchange(self.check.keep(), exchange).await {
+        let outcome = match slot.exchange(self.check.keep(), exchange).await {
             Ok(answer) => {
-                self.note_limit(line);
-                self.check.outcome(&seen(&answer, line), exchange)
+                self.note_limit(slot);
+                self.check.outcome(&received(&answer, slot), exchange)
             }
             Err(failure) => exchange.fail(failure.kind, || failure.detail),
         };
-        exchange.reusable = !line.is_over();
+        exchange.reusable = !slot.is_over();
         outcome
     }
 
@@ -72,17 +72,17 @@ impl Operation {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    fn note_limit(&self, line: &mut StreamSlot) {
-        if let Some(allowed) = line.too_few_allowed() {
+    fn note_limit(&self, slot: &mut StreamSlot) {
+        if let Some(allowed) = slot.too_few_allowed() {
             self.allowed.fetch_min(allowed, Ordering::Relaxed);
         }
     }
 }
 
-/// A complete answer and what the line kept of it.
-pub fn seen<'a>(answer: &Answer, line: &'a StreamSlot) -> ReceivedAnswer<'a> {
+/// A complete answer and the parts of it that the slot kept.
+pub fn received<'a>(answer: &Answer, slot: &'a StreamSlot) -> ReceivedAnswer<'a> {
     let Answer { status, coding, size } = *answer;
-    let StreamSlot { call, place, kept_head, kept_body, .. } = line;
-    let authority = place.authority.as_str();
+    let StreamSlot { call, origin, kept_head, kept_body, .. } = slot;
+    let authority = origin.authority.as_str();
     ReceivedAnswer { status, coding, size, head: kept_head, body: kept_body, call, authority }
 }

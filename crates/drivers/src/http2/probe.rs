@@ -6,7 +6,7 @@ use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 
 use super::connection::{PreparedRequest, StreamSlot};
-use super::operation::{Operation, seen};
+use super::operation::{Operation, received};
 use crate::expect::answer_view;
 use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use crate::probe::Probe;
@@ -16,29 +16,29 @@ use crate::probe::Probe;
 /// Heads are shown as fields, not as they are compressed; bodies as by HTTP/1.1.
 pub async fn probe<C: Clock>(
     operation: &Operation,
-    line: &mut StreamSlot,
+    slot: &mut StreamSlot,
     call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
-    operation.encode(line, call);
-    let request = line.prepared.as_ref().map(shown).unwrap_or_default();
+    operation.encode(slot, call);
+    let request = slot.prepared.as_ref().map(shown).unwrap_or_default();
     exchange.started_at = exchange.now();
     let keep = Keep { head: true, body: KeepBody::Beginning };
-    let result = line.exchange(keep, exchange).await;
+    let result = slot.exchange(keep, exchange).await;
     let (outcome, checks) = match &result {
         Ok(answer) => {
-            let seen = seen(answer, line);
+            let seen = received(answer, slot);
             (operation.check.outcome(&seen, exchange), operation.check.checks(&seen))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
-    exchange.reusable = !line.is_over();
-    let raw = &line.kept_body;
+    exchange.reusable = !slot.is_over();
+    let raw = &slot.kept_body;
     let decoded =
         result.ok().and_then(|answer| answer_view::decode(answer.coding, raw).ok().flatten());
     Probe {
         request,
-        head: shown_head(&line.kept_head),
+        head: shown_head(&slot.kept_head),
         body: decoded.unwrap_or_else(|| raw.clone()),
         is_truncated: raw.len() == BODY_LIMIT,
         outcome,

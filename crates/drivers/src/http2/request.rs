@@ -89,14 +89,14 @@ impl Request {
         Ok(())
     }
 
-    /// The request of one call, to this place.
+    /// The request of one call, to this origin.
     ///
     /// Errors: what of it cannot be sent
     /// Cost:   O(n) time; allocates for the map of its fields, which the connection keeps
     pub fn prepare(
         &self,
         context: &RenderContext<'_>,
-        place: &RequestOrigin,
+        origin: &RequestOrigin,
         memory: &mut RenderBuffers,
     ) -> Result<PreparedRequest, String> {
         let body = match &self.body {
@@ -107,8 +107,8 @@ impl Request {
             }
         };
         let mut parts = Parts::default();
-        parts.scheme = Some(place.scheme.clone());
-        parts.authority = Some(self.authority.as_ref().unwrap_or(&place.authority).clone());
+        parts.scheme = Some(origin.scheme.clone());
+        parts.authority = Some(self.authority.as_ref().unwrap_or(&origin.authority).clone());
         parts.path_and_query = Some(match &self.path {
             Path::Same(path) => path.clone(),
             Path::Rendered(piece) => target(render(piece, context, 0, memory))?,

@@ -113,7 +113,7 @@ impl SharedClient {
     }
 
     /// Whether others of its streams can go on when one gives up. A stream that was alone takes its slots with it: it may
-    /// have been given up because nobody answers.
+    /// have been given up because the producer does not answer.
     pub(super) fn goes_on(&self) -> bool {
         self.slots.borrow().len() > 1 && !self.is_lost.get() && !self.is_over()
     }

@@ -1,4 +1,4 @@
-//! The line to a server: a stream, and the bytes that were read from it and not yet understood.
+//! A stream to a server, with the bytes that were read and not yet parsed.
 //!
 //! A phase costs one write and one read: tokio knows after a short read that a socket is drained, and does not try
 //! again before it is readable.
@@ -22,7 +22,7 @@ use super::failure::Failure;
 /// Room for what a server usually says; it grows up to the longest reply.
 const USUAL: usize = 2048;
 
-/// A line to a server.
+/// A stream to a server, with its read buffer.
 #[derive(Debug)]
 pub struct BufferedStream {
     stream: Stream,
@@ -74,7 +74,7 @@ impl BufferedStream {
         self.hand_over(parts, exchange).await
     }
 
-    /// Sends a secret, shown as `shown` to whoever reads along.
+    /// Sends a secret; the dialogue shows `shown` in its place.
     ///
     /// Errors: as above
     pub async fn send_secret<C: Clock>(
@@ -118,7 +118,7 @@ impl BufferedStream {
         &self.buffer[self.taken - reply.length..self.taken]
     }
 
-    /// Sees to it that the server has said nothing that nobody asked for, `before` what will be said.
+    /// Checks that the server has sent nothing unexpected; `before` names what is sent next.
     ///
     /// Errors: what it has said, or that it has gone
     pub async fn quiet<C: Clock>(
@@ -146,13 +146,13 @@ impl BufferedStream {
                 Failure { in_step: false, ..Failure::refusal(before, reply, self.text(reply)) }
             }
             None => {
-                let detail = format!("{ahead} bytes came before {before}, which nobody asked for");
+                let detail = format!("{ahead} unexpected bytes came before {before}");
                 Failure::new(FailureKind::Malformed, detail)
             }
         })
     }
 
-    /// Resolves when the peer closes, or says what nobody asked for. Nothing is lost when it is dropped: what was
+    /// Resolves when the peer closes or sends unexpected bytes. Nothing is lost when it is dropped: what was
     /// read stays, and the next message finds it.
     pub async fn idle(&mut self) {
         if self.unread().is_empty() {

@@ -5,7 +5,7 @@ use record::FailureKind;
 
 use super::codec::reply::{Class, Reply, ReplyError, enhanced, shown};
 
-/// The reply with which a server ends the session, whatever it answers (RFC 5321 section 3.8).
+/// The reply with which a server ends the session, to any command (RFC 5321 section 3.8).
 const CLOSING: u16 = 421;
 
 /// What failed, and what is left of the connection.
@@ -22,7 +22,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure after which nobody knows what comes next.
+    /// A failure that leaves client and server out of step.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), code: 0, in_step: false }
     }
@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// Whether the server said no, and not something that nobody can make sense of.
+    /// Whether the server refused, in a well-formed reply.
     pub fn is_refusal(&self) -> bool {
         matches!(self.kind, FailureKind::Transient | FailureKind::Permanent)
     }

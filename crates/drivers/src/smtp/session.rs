@@ -124,7 +124,7 @@ async fn secured<C: Clock>(
     exchange: &mut Exchange<C>,
 ) -> Result<Stream, Failure> {
     let stream = line.into_stream().map_err(|ahead| {
-        let detail = format!("{ahead} bytes came in the clear, ahead of the TLS handshake");
+        let detail = format!("{ahead} bytes came in the clear before the TLS handshake");
         Failure::new(FailureKind::Malformed, detail)
     })?;
     let secured = secure(stream, endpoint, exchange).await;

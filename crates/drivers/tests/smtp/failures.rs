@@ -186,7 +186,7 @@ fn nonsense_is_malformed_and_said_so() {
         .failed(FailureKind::Malformed, "one reply of two codes, 250 and 251");
     let ahead = vec![say("250 and more"), Linger];
     let talk = talk(PLAIN, 1, &[welcome(&[]), ahead]);
-    let detail = "14 bytes came before the first command, which nobody asked for";
+    let detail = "14 unexpected bytes came before the first command";
     talk.failed(FailureKind::Malformed, detail);
     let wrong = [&accepted()[..5], &[say("250 what?"), Linger]].concat();
     let talk = after_welcome(PLAIN, &wrong);

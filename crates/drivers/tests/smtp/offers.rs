@@ -75,7 +75,7 @@ fn bytes_ahead_of_the_handshake_are_refused() {
     let tls = "smtp = { to = \"a@b.example\", tls = \"starttls\" }";
     let script = vec![hear("STARTTLS"), Step::Say("220 go\r\n250 injected\r\n".into())];
     let talk = talk(tls, 1, &[welcome(&["STARTTLS"]), script]);
-    let detail = "14 bytes came in the clear, ahead of the TLS handshake";
+    let detail = "14 bytes came in the clear before the TLS handshake";
     talk.failed_to_connect(FailureKind::Malformed, detail);
     let script = vec![hear("STARTTLS"), say("454 4.7.0 not now")];
     let talk = crate::stand::talk(tls, 1, &[welcome(&["STARTTLS"]), script]);

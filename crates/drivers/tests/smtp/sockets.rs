@@ -176,5 +176,5 @@ fn what_is_put_before_the_handshake_is_refused() {
     let (result, _, received) = send("smtp", Way::Injected, true);
     let (kind, detail) = result.expect_err("refused");
     assert_eq!((kind, received), (FailureKind::Malformed, None));
-    assert_eq!(detail, "14 bytes came in the clear, ahead of the TLS handshake");
+    assert_eq!(detail, "14 bytes came in the clear before the TLS handshake");
 }

@@ -50,7 +50,7 @@ impl Virtual {
         let now = {
             let mut state = self.state();
             let Some(at) = state.waits.earliest() else {
-                panic!("virtual time stands still: every task waits, and none for an instant");
+                panic!("virtual time cannot advance: every task waits, but none for an instant");
             };
             state.now = state.now.max(at);
             state.now

@@ -18,7 +18,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use super::ready::ReadyLine;
 use super::usage;
 
-/// Where a system is told to listen: at a port of the kernel's choice.
+/// The listen address of a system: a port of the kernel's choice.
 pub(super) const ANY_PORT: &str = "127.0.0.1:0";
 /// Lines of output that are kept for a message.
 const LINES_KEPT: usize = 12;

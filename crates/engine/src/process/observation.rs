@@ -30,7 +30,7 @@ pub struct Observed {
     /// Arrived more than once.
     #[serde(default)]
     pub duplicates: u64,
-    /// Arrived though nobody sent it.
+    /// Arrived without having been sent.
     #[serde(default)]
     pub unexpected: u64,
     /// Sent, and not arrived.

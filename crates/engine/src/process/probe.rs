@@ -9,13 +9,13 @@ const ANSWER_LIMIT: usize = 64 << 20;
 
 /// A port of the loopback interface that is free now.
 ///
-/// It is free because the kernel just gave it and nobody has it any more; another process may take
+/// It is free because the kernel just gave it and it was closed again; another process may take
 /// it in between, and then ours ends at once and says so.
 pub(super) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Whether somebody accepts connections at this port of the loopback interface.
+/// Whether a process accepts connections at this port of the loopback interface.
 pub(super) fn accepts(port: u16, within: Duration) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), within).is_ok()
 }

@@ -158,7 +158,7 @@ impl SelfCheck {
         note(unread > 0, format!("CPU time of {unread} workers could not be read"));
         note(end.processors.is_none(), "steal could not be read from /proc/stat".into());
         note(end.pressure_us.is_none(), "this kernel keeps no CPU pressure figures".into());
-        note(end.throttled_ns.is_none(), "no control group tells of throttling".into());
+        note(end.throttled_ns.is_none(), "no control group reports throttling".into());
         note(end.kernel.is_empty(), "the kernel's TCP counters could not be read".into());
         let (open, limit) = (self.open_files_max, files_limit());
         let is_near = open as f64 > NEAR * limit as f64;

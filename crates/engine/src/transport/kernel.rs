@@ -88,7 +88,7 @@ async fn connect_tcp(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
 
 /// Goes over to TLS on a stream that has none, as `STARTTLS` does, and stamps `tls`.
 ///
-/// What was read ahead of the handshake must be nothing: bytes that came in the clear are nobody's word.
+/// Nothing may have been read ahead of the handshake: anyone could have injected bytes in the clear.
 ///
 /// Errors: the endpoint has no TLS, or the stream has it already; a failed handshake
 pub async fn secure<C: Clock>(

@@ -86,7 +86,7 @@ impl Network for MemoryNetwork {
             return Err((FailureKind::Unreachable, detail));
         };
         let Some(listener) = self.listener(name) else {
-            return Err((FailureKind::Refused, format!("nobody serves {name}")));
+            return Err((FailureKind::Refused, format!("no server named {name}")));
         };
         match listener() {
             Accept::Serve(serve) => {

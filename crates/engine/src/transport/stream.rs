@@ -1,4 +1,4 @@
-//! One open stream of bytes, whatever carries it.
+//! One open stream of bytes over any transport.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -105,7 +105,7 @@ fn the_next_address_is_tried() {
     assert_eq!(socket.peer_addr().unwrap(), open_address);
 }
 
-/// An address where nobody listens: bound, so that nobody else takes it, and never listened at.
+/// An address without a listener: bound, so that no other process takes it, but not listening.
 fn closed_address() -> std::net::SocketAddr {
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
     let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();

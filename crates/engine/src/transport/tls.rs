@@ -101,7 +101,7 @@ fn identify(
         // One file may hold both, as many tools write it.
         (Some(both), None) => (both, both),
         (None, Some(_)) => {
-            return Err(TransportError::Tls("a key without `cert` identifies nobody".to_owned()));
+            return Err(TransportError::Tls("`key` needs `cert`".to_owned()));
         }
     };
     let chain = read_certificates("cert", cert)?;

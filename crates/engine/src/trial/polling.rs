@@ -17,7 +17,7 @@ use crate::selfcheck::{Polled, PollingEstimate};
 pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String>) {
     let alone = placement.workers_alone();
     let refused = load.busy_poll && !alone;
-    let note = "`busy_poll` is not followed: the workers leave no processor to anybody else";
+    let note = "`busy_poll` was ignored: the workers leave no processor to other processes";
     (load.busy_poll && alone, refused.then(|| note.to_owned()))
 }
 

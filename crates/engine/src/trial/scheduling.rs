@@ -281,7 +281,7 @@ mod tests {
             let request = SchedulingRequest::of(circumstances);
             check(request, ROOT, &all, (Fifo, 0, None));
             check(request, NOBODY, &[], (Ordinary, 0, Some(SchedulingReason::NotPermitted)));
-            // A control group without real-time time refuses whoever is permitted.
+            // A control group without real-time budget refuses even a permitted thread.
             check(request, ROOT, &[], (Ordinary, 0, Some(SchedulingReason::NoBudget)));
         }
         check(

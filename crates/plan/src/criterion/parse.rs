@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// No measured time is exactly what somebody wrote down.
+    /// No measured time equals a written one exactly.
     fn check_operator(&mut self, comparison: Operator, claim: Option<&Claim>, at: usize) {
         let timed = matches!(
             claim,

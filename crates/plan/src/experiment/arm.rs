@@ -102,7 +102,7 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// What shows only when all arms are there: settings that change nothing in any of them, and parts that nobody tells
+    /// What shows only when all arms are there: settings that change nothing in any of them, and parts that nothing reports
     /// of.
     pub(super) fn together(&mut self, arms: &[Arm]) {
         let everywhere =

@@ -107,7 +107,7 @@ fn margins(reader: &mut Reader<'_>, metrics: &[String]) -> BTreeMap<String, f64>
                 margins.insert(metric.clone(), margin);
             }
             Some((_, span)) => {
-                let message = format!("no margin of `{metric}` can be this wide or this narrow");
+                let message = format!("the margin of `{metric}` is out of range");
                 let label = "expected more than 0 % and less than 100 %";
                 inner.problem(Diagnostic::new(span, message, label));
             }
@@ -174,7 +174,7 @@ pub(super) fn without_pair(
         };
         let span = tables.iter().find(named).map_or(Span::default(), |table| table.span);
         let message = format!("no two arms differ in `{}` alone", one.factor);
-        Diagnostic::new(span, message, "nothing is left to compare with the baseline")
+        Diagnostic::new(span, message, "nothing to compare with the baseline")
     };
     alone.map(told).collect()
 }

@@ -1,4 +1,4 @@
-//! What must not be read in any output: header values that let somebody in, and names made of
+//! What no output may show: header values with credentials, and names made of
 //! the environment.
 
 use crate::diagnostic::Diagnostic;
@@ -42,7 +42,7 @@ pub(super) fn names(root: &Table, problems: &mut Vec<Diagnostic>) {
     for kind in ["operation", "service", "observer"] {
         for entry in tables(root, kind).filter_map(|table| table.get("name")) {
             if entry.node.as_str().is_some_and(|name| name.contains("{{env.")) {
-                let message = "a name is part of every output, and {{env.…}} of none";
+                let message = "a name appears in every output, so it cannot use {{env.…}}";
                 let problem =
                     Diagnostic::new(entry.node.span, message, "taken from the environment");
                 problems.push(problem.with_hint("write the name out"));

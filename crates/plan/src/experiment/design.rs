@@ -75,7 +75,7 @@ impl<'a> Design<'a> {
             exclusion(table, factors, problems);
         }
         if problems.len() > before {
-            // What a wrong exclusion would leave is anybody's guess.
+            // It is unclear which arms a wrong exclusion would leave.
             return combinations;
         }
         let (excluded, remaining): (Vec<_>, Vec<_>) = combinations
@@ -129,16 +129,16 @@ impl<'a> Design<'a> {
         if let Some((Order::Abba, span)) = self.order
             && !count.is_multiple_of(2)
         {
-            let message =
-                format!("\"abba\" goes forwards and backwards, and blocks = {count} is odd");
+            let message = format!("\"abba\" needs an even number of blocks (got {count})");
             let problem = Diagnostic::new(span, message, "needs an even number of blocks");
             problems.push(problem.with_hint(format!("write blocks = {} in [design]", count + 1)));
         }
         let aa = self.aa.and_then(|(pairs, span)| match baseline(comparisons, arms) {
             Some(arm) => Some((pairs as u32, arm)),
             None => {
-                let message = "`aa` repeats the baseline of a comparison, and there is none";
-                let problem = Diagnostic::new(span, message, "which arm would it be?");
+                let message =
+                    "`aa` repeats the baseline of a comparison, but no comparison is declared";
+                let problem = Diagnostic::new(span, message, "needs a baseline");
                 problems.push(
                     problem.with_hint("add [[comparison]] with factor, baseline and metrics"),
                 );
@@ -155,7 +155,7 @@ impl<'a> Design<'a> {
         if spare < u64::from(blocks) {
             return spare as u32;
         }
-        let message = format!("spare = {spare} of {blocks} blocks leaves none to judge");
+        let message = format!("spare = {spare} leaves no block of {blocks} to judge");
         let problem = Diagnostic::new(span, message, "needs to be fewer than the blocks");
         problems
             .push(problem.with_hint("spare what may be lost to a busy machine, such as a third"));
@@ -167,8 +167,8 @@ impl<'a> Design<'a> {
         let Some(span) = self.duet else { return Vec::new() };
         let mut problems = super::duet::refusals(arms, span);
         if let Some((Order::Abba, span)) = self.order {
-            let message = "both arms of a duet go on at the same time, so that none comes first";
-            let problem = Diagnostic::new(span, message, "order of what?");
+            let message = "`order` has no effect in a duet: both arms run at the same time";
+            let problem = Diagnostic::new(span, message, "remove this");
             problems.push(problem.with_hint("leave `order` out"));
         }
         problems

@@ -19,9 +19,9 @@ pub(super) fn refusals(arms: &[Arm], span: Span) -> Vec<Diagnostic> {
 type Refusal = (String, &'static str, &'static str);
 
 fn number(arms: usize) -> Option<Refusal> {
-    let message = format!("a duet is of two arms, and this experiment has {arms}");
+    let message = format!("a duet needs two arms (got {arms})");
     let hint = "leave one factor with two levels, or `exclude` the other combinations";
-    (arms != 2).then_some((message, "which two would it be?", hint))
+    (arms != 2).then_some((message, "needs exactly two arms", hint))
 }
 
 fn of_arm(arm: &Arm) -> Vec<Refusal> {
@@ -34,7 +34,7 @@ fn of_arm(arm: &Arm) -> Vec<Refusal> {
             "give [load] a `rate`, or leave `duet` out",
         )),
         Model::Open { arrivals } if arrivals.twice().is_none() => refusals.push((
-            format!("half of {} arrivals, drawn at random, are not {0} any more", arrivals.name()),
+            format!("a random half of {} arrivals is no longer {0}", arrivals.name()),
             "needs Poisson arrivals",
             "write arrivals = \"poisson\" in [load], or leave `duet` out",
         )),

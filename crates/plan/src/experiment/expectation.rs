@@ -62,11 +62,11 @@ fn problem(text: &str, span: Span, (fault, at): LocatedError) -> Diagnostic {
                 None if matches!(part, "<" | ">") => format!("did you mean `{part}=`?"),
                 None => one_of,
             };
-            (format!("an observer's counts are not compared with `{part}`"), label)
+            (format!("an expectation cannot use `{part}`"), label)
         }
         ExpectationError::SecondOperator => (
-            format!("a comparison has one operator, and `{part}` is another"),
-            "two comparisons have `and` between them".to_owned(),
+            format!("a comparison has one operator; `{part}` is a second one"),
+            "join two comparisons with `and`".to_owned(),
         ),
         ExpectationError::NoTerm => (
             format!("expected a count of the observer or a number, got \"{part}\""),
@@ -75,7 +75,7 @@ fn problem(text: &str, span: Span, (fault, at): LocatedError) -> Diagnostic {
         ExpectationError::Words => {
             let message = format!("expected a count of the observer or a number, got \"{part}\"");
             let label = "counts by name, OPERATION.ITEM and numbers, with `+` between them";
-            let hint = "what operations took is asked for in `criteria`";
+            let hint = "write conditions on times of operations in `criteria`";
             return Diagnostic::new(span, message, label).with_hint(hint);
         }
     };

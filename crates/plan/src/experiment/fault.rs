@@ -58,12 +58,11 @@ fn unstartable(whom: &FaultTarget, action: FaultAction, span: Span) -> Option<Di
     if whom.part.is_none() || action == FaultAction::Freeze {
         return None;
     }
-    let message =
-        format!("the run cannot start `{whom}` again, which {} has started", whom.process);
-    let problem = Diagnostic::new(span, message, "only a frozen part goes on after this time");
+    let message = format!("the run cannot restart `{whom}`: {} started it", whom.process);
+    let problem = Diagnostic::new(span, message, "`for` applies to a frozen part only");
     Some(
         problem
-            .with_hint(format!("leave `for` out: {} starts its part again, or not", whom.process)),
+            .with_hint(format!("leave `for` out: {} may restart its part by itself", whom.process)),
     )
 }
 

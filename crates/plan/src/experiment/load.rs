@@ -324,7 +324,7 @@ pub(super) fn without_streams(
     let entry = table?.get("streams").filter(|_| load.streams > 1)?;
     let one = operations.iter().find(|one| !known.manner(&one.protocol).multiplexes)?;
     let message = format!(
-        "{} streams on a connection, of which `{}` carries one operation at a time",
+        "{} streams on a connection, but `{}` carries one operation at a time",
         load.streams, one.protocol
     );
     let label = format!("operation `{}` speaks `{}`", one.name, one.protocol);

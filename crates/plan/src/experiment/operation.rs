@@ -280,7 +280,7 @@ impl Reading<'_> {
             operation.target = TargetOf::Fixed(self.place(target));
         } else if own.is_none() {
             let message = format!("operation `{}` has no target", operation.name);
-            let problem = Diagnostic::new(table.span, message, "nowhere to send it");
+            let problem = Diagnostic::new(table.span, message, "needs a target");
             let example = format!("{}://127.0.0.1:8080", manner.scheme);
             let hint = format!("add [target] with url = \"{example}\"");
             self.problems.push(problem.with_hint(hint));
@@ -353,7 +353,7 @@ pub(super) fn bad_name(name: &str, span: Span) -> Option<Diagnostic> {
         return Some(Diagnostic::new(span, message, "expected a name such as home-page"));
     }
     if name.len() > LONGEST_NAME {
-        let message = format!("a name of {} characters, which is also that of files", name.len());
+        let message = format!("a name of {} characters is too long for a file name", name.len());
         let label = format!("expected at most {LONGEST_NAME} characters");
         return Some(Diagnostic::new(span, message, label));
     }

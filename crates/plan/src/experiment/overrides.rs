@@ -35,7 +35,7 @@ pub(super) fn apply(
     }
     if segments.len() > DEEPEST {
         let span = Span::new(base, base + path.len());
-        let message = format!("a path of {} keys leads nowhere", segments.len());
+        let message = format!("no setting has a path of {} keys", segments.len());
         return Err(Diagnostic::new(span, message, "expected a path such as load.rate"));
     }
     set_in_table(root, &segments, node)

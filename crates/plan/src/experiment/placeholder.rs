@@ -1,7 +1,7 @@
 //! `{NAME}` in an address: what the launcher will fill in, held against what will be started.
 //!
 //! In settings and commands braces may be the program's own: there only a name which is nearly one of ours is refused
-//! (in settings), and an address that somebody who is started will not have.
+//! (in settings), and an address that no started process has.
 //!
 //! Not here: `{{…}}` (see `resolve` and the templates).
 
@@ -56,8 +56,8 @@ impl Started {
         self.told.get(process).map(|tells| tells.processes.as_slice())
     }
 
-    /// Placeholders of `[target]` and of the operations' own targets that nobody will fill, and those in settings and
-    /// commands that nobody can have meant.
+    /// Placeholders of `[target]` and of the operations' own targets that nothing fills, and those in settings and
+    /// commands that are certainly mistakes.
     pub(super) fn strangers(&self, root: &Table) -> Vec<Diagnostic> {
         let shared = root.get("target").map(|entry| &entry.node);
         let operations = match root.get("operation").map(|entry| &entry.node.value) {
@@ -114,7 +114,7 @@ impl Started {
         self.unfilled(node).into_iter().chain(self.lacking(node)).collect()
     }
 
-    /// Placeholders of which nobody has the name.
+    /// Placeholders with an unknown name.
     fn unfilled(&self, node: &Node) -> Vec<Diagnostic> {
         let text = node.as_str().unwrap_or_default();
         let unfilled = |(start, end): (usize, usize)| {
@@ -150,13 +150,13 @@ impl Started {
         let problem =
             Diagnostic::unknown("placeholder", name, span, known.iter().map(String::as_str));
         if self.names.is_empty() {
-            return problem.with_hint(format!("nothing is started that could be `{{{owner}}}`"));
+            return problem.with_hint(format!("no process named `{{{owner}}}` is started"));
         }
         problem.with_hint(format!("started here: {}", self.names.join(", ")))
     }
 }
 
-/// Where placeholders begin and end, with their braces; those of two braces are somebody else's.
+/// Where placeholders begin and end, with their braces; those with two braces are templates.
 fn placeholders(text: &str) -> Vec<(usize, usize)> {
     let masked = text.replace("{{", "  ");
     let ends = |(start, _)| Some((start, start + masked[start..].find('}')? + 1));

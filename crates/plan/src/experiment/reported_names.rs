@@ -2,7 +2,7 @@
 //! systems that a program serves say beforehand of themselves. Addresses and processes are held against that where they are named (see
 //! `placeholder` and `fault`).
 //!
-//! Such a system says which names it tells, so that another one is an error. Of all else nobody knows before the run,
+//! Such a system lists the names that it reports, so that another name is an error. For all others they are unknown before the run,
 //! and a wrong name would leave it inconclusive: that is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub(super) fn expectations(
     told
 }
 
-/// What an observer counts beside what all of them do; `None` where nobody knows.
+/// What an observer counts beyond the common counts; `None` if unknown.
 fn counts(table: &Table, system: Option<&System>, known: &dyn KnownNames) -> Option<Vec<String>> {
     let serve = match (table.get("serve"), table.get("command")) {
         (Some(entry), _) => entry.node.as_str(),
@@ -93,12 +93,12 @@ pub(super) fn parts(arms: &[Arm], known: &dyn KnownNames) -> NameDiagnostics {
     told
 }
 
-/// Where a part is asked for, and what is told there.
+/// Where a part's times are requested, and the parts that are reported there.
 #[derive(Debug, Default)]
 struct RequestedPart {
     spans: Vec<Span>,
     names: BTreeSet<String>,
-    /// Whether somebody is asked of whom nobody knows what he tells.
+    /// Whether one of the targets may report other names.
     is_open: bool,
 }
 
@@ -112,7 +112,7 @@ impl RequestedPart {
     }
 }
 
-/// What a process tells of itself that is started so, with these settings; `None` where nobody knows.
+/// The names that a process started with these settings reports; `None` if unknown.
 pub(super) fn of_process(
     start: &Start,
     set: &BTreeMap<String, Json>,
@@ -133,7 +133,7 @@ fn goes_to_system(operation: &Operation, arm: &Arm) -> bool {
 }
 
 fn known_only_when_run(who: &str, name: &str, span: Span) -> Diagnostic {
-    let message = format!("whether {who} tells of `{name}` is known only once it is asked");
-    let warning = Diagnostic::new(span, message, "another name would leave it undecided");
+    let message = format!("it is unknown until the run whether {who} reports `{name}`");
+    let warning = Diagnostic::new(span, message, "a wrong name would leave the run undecided");
     warning.with_hint("`proofload check --try` shows the answers of the target; an observer answers GET /observed")
 }

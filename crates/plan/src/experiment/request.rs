@@ -45,7 +45,7 @@ pub trait KnownNames {
         Vec::new()
     }
 
-    /// What a system with these settings says that it will tell of itself; `None` where nobody knows.
+    /// The names that a system with these settings will report; `None` if unknown.
     fn reported_names(
         &self,
         _system: &str,
@@ -127,7 +127,7 @@ pub enum SettingError {
 pub struct ReportedNames {
     /// Its parts, whose times stand in its answers.
     pub parts: Vec<String>,
-    /// Whether its answers may tell of other parts, too, as behind a front that is somebody else's.
+    /// Whether its answers may report other parts, too, as behind a foreign front.
     pub other_parts: bool,
     /// What it counts as an observer, beside what all of them count.
     pub counts: Vec<String>,
@@ -199,7 +199,7 @@ pub struct InvalidExperiment {
     pub problems: Vec<Diagnostic>,
     /// Texts that spans refer to.
     pub sources: Sources,
-    /// What the problems may quote and nobody is to read.
+    /// Secrets that the problems might quote.
     pub secrets: Secrets,
 }
 

@@ -36,7 +36,8 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     }
     if target.channel().is_some() {
         for entry in NOT_OF_A_CHANNEL.iter().filter_map(|key| table.get(key)) {
-            let message = format!("`{}` beside a channel's path, which is all it takes", entry.key);
+            let message =
+                format!("`{}` has no effect on a channel, which needs only its path", entry.key);
             reader.problem(Diagnostic::new(entry.key_span, message, "remove this"));
         }
     }
@@ -107,7 +108,7 @@ fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>)
     trimmed.to_owned()
 }
 
-/// What is wrong with an address that nobody has to fill in.
+/// What is wrong with an address without placeholders.
 fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
         let shown = without_credentials(text);
@@ -125,7 +126,7 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
         return Some(problem.with_hint(instead));
     }
     if url.port() == Some(0) {
-        let message = format!("nobody listens at port 0, got \"{text}\"");
+        let message = format!("port 0 cannot be a target, got \"{text}\"");
         return Some(Diagnostic::new(span, message, "expected a port from 1 to 65535"));
     }
     let rest = &url[url::Position::BeforePath..];

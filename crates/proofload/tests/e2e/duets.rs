@@ -195,9 +195,7 @@ fn what_cannot_be_a_duet_is_refused_before_anything_is_sent() {
     for command in ["check", "run"] {
         let ran = lab.proofload(&[command, "duet.toml"]);
         assert_eq!(ran.code, 2, "{ran:?}");
-        for said in
-            ["a duet is of two arms, and this experiment has 3", "a closed loop", "7 | duet"]
-        {
+        for said in ["a duet needs two arms (got 3)", "a closed loop", "7 | duet"] {
             assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
         }
     }

@@ -83,7 +83,7 @@ fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
         assert_eq!(told("embed"), (200, 12_000, 12_000));
         assert_eq!(told("join"), (180, 20_000, 20_000));
         assert_eq!(search.parts[2].within.as_deref(), Some("gateway"));
-        let note = "operation search: 20 metrics of `Server-Timing`, warm-up included, could not be understood";
+        let note = "operation search: 20 metrics of `Server-Timing`, warm-up included, could not be parsed";
         assert!(trial.generator.notes.iter().any(|one| one == note), "{:?}", trial.generator.notes);
     }
     assert!(summary.criteria.iter().all(|one| one.observed.is_some()), "{:?}", summary.criteria);
@@ -111,6 +111,6 @@ fn trying_shows_what_the_answer_tells() {
     let lab = Lab::new();
     lab.write("between.toml", &FILE.replace("URL", &target()));
     let ran = lab.proofload(&["check", "--try", "between.toml"]);
-    assert!(ran.stdout.contains("holds: Server-Timing tells of gateway (seen: 0.4 ms)"), "{ran:?}");
-    assert!(ran.stdout.contains("DOES NOT HOLD: Server-Timing tells of join (seen: no time)"));
+    assert!(ran.stdout.contains("holds: Server-Timing reports gateway (seen: 0.4 ms)"), "{ran:?}");
+    assert!(ran.stdout.contains("DOES NOT HOLD: Server-Timing reports join (seen: no time)"));
 }

@@ -6,7 +6,7 @@ use crate::WindowSpan;
 pub const SUMMARY: &str = "summary.json";
 /// The plan as it was executed.
 pub const PLAN: &str = "plan.json";
-/// What was asked for, so that the run can be gone on with.
+/// The run as requested, so that it can be resumed.
 pub const ORIGIN: &str = "origin.json";
 /// The report for a pull request.
 pub const REPORT_MARKDOWN: &str = "report.md";

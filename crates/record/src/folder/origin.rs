@@ -1,4 +1,4 @@
-//! Where a run came from, so that it can be gone on with: what was asked for, and when.
+//! The request that a run came from, so that the run can be resumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct RunOrigin {
     pub command: Vec<String>,
     /// The folder in which it was given; paths count from there.
     pub folder: String,
-    /// What was asked for.
+    /// The run as requested.
     pub asked: RunRequest,
     /// Whether raw samples are kept.
     pub samples: bool,
@@ -25,7 +25,7 @@ pub struct RunOrigin {
     pub no_realtime: bool,
 }
 
-/// What was asked for.
+/// The run as requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// Name of the experiment's file.

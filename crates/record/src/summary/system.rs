@@ -49,7 +49,7 @@ pub struct Observer {
     pub received: u64,
     /// Arrived more than once.
     pub duplicates: u64,
-    /// Arrived though nobody sent it.
+    /// Arrived without having been sent.
     pub unexpected: u64,
     /// Sent, and not arrived.
     pub lost: u64,

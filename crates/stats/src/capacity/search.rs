@@ -404,7 +404,7 @@ impl Search {
     }
 }
 
-/// Four significant digits: rates are written down, and nobody can offer more.
+/// Four significant digits: rates are written down, and more digits have no use.
 fn readable(rate: f64) -> f64 {
     let digits = 3 - rate.log10().floor() as i32;
     let unit = 10_f64.powi(digits.abs());

@@ -2,7 +2,7 @@
 
 /// p-values corrected by Holm's step-down rule, in the order given; at most 1.
 ///
-/// Source: Holm 1979; holds whatever the tests have to do with each other
+/// Source: Holm 1979; valid for any dependence between the tests
 pub fn holm(p: &[f64]) -> Vec<f64> {
     stepped(p, false)
 }

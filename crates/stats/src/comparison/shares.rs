@@ -38,7 +38,7 @@ impl Share {
 /// makes a hundred operations of one trial fail together is one event.
 ///
 /// Below four trials a side there is no interval, and the p-value is 1. `None` if a side has no operations,
-/// or only one trial, of which nobody knows how far others would be from it.
+/// or only one trial, whose distance from others is unknown.
 ///
 /// Source: Fisher's exact test, two-sided; interval of Newcombe 1998, method 10
 pub fn difference_of_shares(

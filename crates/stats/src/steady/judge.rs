@@ -120,7 +120,7 @@ pub fn judge(points: &[WindowPoint], floor: Floor, seed: u64) -> Steadiness {
         ratio: (-step.change).exp(),
     }));
     let changes = series.iter().filter_map(|one| one.from(from).departure(from, seed));
-    // What waits longer because more and more waits is told once, and so is a start that fades slowly.
+    // What waits longer because more and more waits is reported once, and so is a start that fades slowly.
     alarms.extend(changes.filter(|alarm| match alarm.ratio() > 1.0 {
         true => backlog.is_none(),
         false => start.is_none(),

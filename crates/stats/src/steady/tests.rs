@@ -5,7 +5,7 @@ use crate::chance::Chance;
 use crate::{COARSE, FINE, Histogram};
 
 const SECOND: f64 = 1e9;
-/// Mean service time of 1 ms whatever the time, in seconds.
+/// Mean service time of 1 ms at all times, in seconds.
 const SERVICE: Service = |_| 1e-3;
 /// The same of a slow target.
 const SLOW_SERVICE: Service = |_| 3.5e-2;
@@ -22,7 +22,7 @@ struct Queue {
 type Service = fn(f64) -> f64;
 
 impl Queue {
-    /// Mean service time 1 ms whatever the time.
+    /// Mean service time 1 ms at all times.
     fn steady(rho: f64, seconds: usize) -> Self {
         Self { seconds, rate: 1_000.0 * rho, service: SERVICE }
     }
@@ -108,7 +108,7 @@ fn seeds(few: u64, all: u64) -> u64 {
     if std::env::var_os("PROOFLOAD_PROOF").is_some() { all } else { few }
 }
 
-/// How often it is told of, said in the long form.
+/// How often it is reported, in the long form.
 fn alarms_of(name: &str, queue: &Queue, seeds: u64) -> f64 {
     let alarms = queue.share(seeds, |seen| !seen.alarms.is_empty());
     println!("{name}: {:.2} % of {seeds} raise an alarm", 100.0 * alarms);

@@ -23,8 +23,8 @@ pub enum ProtocolError {
     /// `Transfer-Encoding` in an HTTP/1.0 answer (RFC 9112 section 6.1).
     #[error("transfer-encoding in an HTTP/1.0 answer")]
     CodedHttp10,
-    /// 101, which nobody asked for.
-    #[error("101 switching protocols, which the request did not ask for")]
+    /// An unexpected 101.
+    #[error("unexpected 101 switching protocols")]
     Upgrade,
     /// A chunk that does not begin with its size.
     #[error("a chunk size with the byte {0:#04x}")]

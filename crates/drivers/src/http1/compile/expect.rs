@@ -45,7 +45,7 @@ pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
     paths
 }
 
-/// What is expected of a body, whatever brought it.
+/// Expectations of a body, for every protocol.
 pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<AnswerRule> {
     let mut rules = Vec::new();
     rules.extend(read_size(reader));

@@ -68,7 +68,7 @@ fn name<'a>(reader: &mut Reader<'_>, node: &'a Node, seen: &mut Vec<&'a str>) {
         reader.problem(Diagnostic::new(node.span, message, "expected a name such as gateway"));
     } else if seen.contains(&name) {
         let message = format!("`{name}` is named twice");
-        reader.problem(Diagnostic::new(node.span, message, "each part stands in one place"));
+        reader.problem(Diagnostic::new(node.span, message, "each part may appear once"));
     }
     seen.push(name);
 }

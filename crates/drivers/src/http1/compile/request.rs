@@ -24,7 +24,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     Ok(Operation { requests, check: AnswerCheck::of(expectation, planned) })
 }
 
-/// An operation as its tables say it, whatever version of HTTP it will be spoken in.
+/// An operation as its tables define it, for any version of HTTP.
 #[derive(Debug)]
 pub struct OperationDraft {
     /// One, or one for each row of a target file.

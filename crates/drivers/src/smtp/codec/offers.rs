@@ -15,7 +15,7 @@ pub struct Offers {
 /// An extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
-    /// RFC 1870: the size of a message is told with `MAIL`.
+    /// RFC 1870: `MAIL` announces the size of the message.
     Size,
     /// RFC 2920: commands without waiting.
     Pipelining,

@@ -101,7 +101,7 @@ fn given(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Option<Co
         let mut plain = Vec::new();
         lines(text.as_bytes(), &mut plain);
         if body_of(&plain).is_none() {
-            let what = "a message without an empty line after its header";
+            let what = "the message has no empty line after its header";
             reader.problem(Diagnostic::new(node.span, what, "expected header and body"));
         }
         check_lines(reader, text, node.span);
@@ -162,7 +162,7 @@ fn fields(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Field> {
             let what = format!("header name {name:?} holds other than letters, digits, `-`, `_`");
             reader.problem(Diagnostic::new(entry.key_span, what, "expected the name of a field"));
         } else if OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
-            let what = format!("header {name} is how messages are told apart");
+            let what = format!("header {name} identifies messages and is set by proofload");
             reader.problem(Diagnostic::new(entry.key_span, what, "remove this"));
         } else if let Some(text) = entry.node.as_str() {
             push(reader, name, (text, entry.node.span));

@@ -78,7 +78,7 @@ fn word<'a>(reader: &mut Reader<'a>, key: &str) -> Option<String> {
         Ok(template) => match template.literal() {
             Some(literal) if literal.contains('\0') => {
                 let what = format!("`{key}` holds a NUL");
-                let label = "that is what stands between user and password";
+                let label = "NUL separates user and password";
                 reader.problem(Diagnostic::new(span, what, label));
                 None
             }

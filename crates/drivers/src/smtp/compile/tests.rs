@@ -117,11 +117,11 @@ fn every_problem_points_at_its_place() {
     check("to = \"a@b\"\nsize = 5", "a size such as 1KiB");
     check("to = \"a@b\"\nsize = \"100B\"", "a message of 100 bytes, whose header");
     check("to = \"a@b\"\nsize = \"1KiB\"\nbody = \"x\"", "one of `size`, `body` and `message`");
-    check("to = \"a@b\"\nmessage = \"no header\"", "without an empty line");
+    check("to = \"a@b\"\nmessage = \"no header\"", "no empty line after its header");
     check("to = \"a@b\"\nmessage = []", "at least one message");
     check("to = \"a@b\"\nsizes = \"1KiB\"", "did you mean `size`?");
     check("to = \"a@b\"\nheader = { \"a b\" = \"x\" }", "header name \"a b\"");
-    check("to = \"a@b\"\nheader = { x-proofload-nonce = \"x\" }", "how messages are told apart");
+    check("to = \"a@b\"\nheader = { x-proofload-nonce = \"x\" }", "identifies messages");
     check("to = \"a@b\"\nheader = { x = 5 }", "expected text");
     check("to = \"a@b\"\nhelo = \"two words\"", "a name such as client.example");
     check("to = \"a@b\"\ntls = \"yes\"", "\"never\", \"starttls\" or \"if_offered\"");

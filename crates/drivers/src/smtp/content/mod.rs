@@ -4,7 +4,7 @@
 //! two kinds of content. Each is rendered into memory that a connection keeps, in a form that is sent as it lies.
 //!
 //! Every body carries its SHA-256 in `X-Proofload-Digest` and every message its nonce in `X-Proofload-Nonce`, so that
-//! whoever stores it can say whether it arrived whole, once, and when.
+//! a receiver can tell whether it arrived whole, once, and when.
 
 pub mod filler;
 pub mod generated;

@@ -127,7 +127,7 @@ fn a_panic_ends_the_trial_and_says_so() {
 
 #[test]
 fn samples_that_nobody_takes_in_time_are_dropped_and_counted() {
-    // Ten windows a second, and somebody listens once a second.
+    // Ten windows a second, and the collector listens once a second.
     let run = |samples| {
         let mut test_trial = TestTrial::constant(100.0, 3);
         test_trial.samples = Some(samples);

@@ -35,7 +35,7 @@ struct TestTrial {
     network: MemoryNetwork,
     stop: StopSignal,
     end: EndSignal,
-    /// The window after which the conduct of the run knows enough.
+    /// The window after which enough is known.
     enough_after: Option<u64>,
     load: Load,
     operations: Vec<Operation>,

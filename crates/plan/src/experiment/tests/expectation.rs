@@ -36,16 +36,16 @@ fn what_can_be_judged_is_accepted() {
 #[test]
 fn what_could_never_be_judged_is_refused_before_anything_is_sent() {
     for (expect, message, label) in [
-        ("recall > 0.95", "an observer's counts are not compared with `>`", "did you mean `>=`?"),
-        ("recall => 0.95", "not compared with `=>`", "did you mean `>=`?"),
-        ("recall = 1", "not compared with `=`", "did you mean `==`?"),
-        ("recall != 1", "not compared with `!=`", "one of ==, <=, >="),
+        ("recall > 0.95", "an expectation cannot use `>`", "did you mean `>=`?"),
+        ("recall => 0.95", "cannot use `=>`", "did you mean `>=`?"),
+        ("recall = 1", "cannot use `=`", "did you mean `==`?"),
+        ("recall != 1", "cannot use `!=`", "one of ==, <=, >="),
         ("recall", "expected a comparison, got \"recall\"", "no operator: one of ==, <=, >="),
         ("embed p99 <= 1", "got \"embed p99\"", "counts by name"),
         ("received ==", "expected a count of the observer or a number, got \"\"", "missing"),
         ("== 3", "expected a count of the observer or a number, got \"\"", "missing"),
         ("received + == 3", "a number, got \"received +\"", "a term is missing here"),
-        ("0.9<=recall<=1", "a comparison has one operator, and `<=` is another", "`and` between"),
+        ("0.9<=recall<=1", "a comparison has one operator; `<=` is a second one", "with `and`"),
         ("a == 1 and and b == 2", "got \"and b\"", "counts by name"),
         ("received == multicst.delivered", "unknown operation `multicst`", "`multicast`?"),
         ("received == multicast.deliverd", "unknown item or count `deliverd`", "`delivered`?"),

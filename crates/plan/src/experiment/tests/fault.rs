@@ -97,7 +97,7 @@ fn a_part_of_a_process_may_be_hit_and_is_not_ours_to_start() {
     for (wrong, expected) in [
         (fault("sytem.producer", "2s", "kill", ""), "did you mean `system`"),
         (fault("system.", "2s", "kill", ""), "`system.` names no part"),
-        (fault("system.producer", "2s", "kill", "1s"), "cannot start `system.producer` again"),
+        (fault("system.producer", "2s", "kill", "1s"), "cannot restart `system.producer`"),
         (fault("system.producer", "2s", "stop", "1s"), "leave `for` out"),
         (fault("system.producer", "2s", "freeze", ""), "a process cannot stay frozen"),
     ] {

@@ -50,7 +50,7 @@ fn the_folder_of_the_file_stands_wherever_it_is_asked_for() {
     }
 }
 
-/// Runs of one file are alike wherever it lies and wherever they are begun: compared, gone on with, and told without paths.
+/// Runs of one file do not depend on its folder or the working directory: they can be compared and resumed, and show no paths.
 #[test]
 fn the_plan_is_the_same_from_wherever_the_file_is_reached() {
     let [here, there] = ["lab/exp", "/home/anna/lab/exp"].map(|folder| {

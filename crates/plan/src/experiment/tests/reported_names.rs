@@ -106,7 +106,11 @@ fn a_count_that_an_observer_does_not_have_is_refused_with_the_one_that_was_meant
 fn of_an_observer_that_is_somebody_elses_nobody_knows() {
     let theirs = FILE.replace("serve = \"judge\"", "command = \"judge {port}\"");
     let warned = warned(&theirs).expect("a warning");
-    assert!(warned.starts_with("warning: whether the observer tells of `recall` is known only"));
+    assert!(
+        warned.starts_with(
+            "warning: it is unknown until the run whether the observer reports `recall`"
+        )
+    );
     assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
 }
 
@@ -122,7 +126,11 @@ fn of_parts_of_another_target_nobody_knows() {
     let told = FILE.replace("[\"gateway\"]", "[\"gateway\", \"edge\"]");
     let elsewhere = format!("{told}target = \"http://127.0.0.1:1\"\n");
     let both = warned(&elsewhere).expect("a warning");
-    assert_eq!(both.matches("warning: whether the target tells of").count(), 2, "{both}");
+    assert_eq!(
+        both.matches("warning: it is unknown until the run whether the target reports").count(),
+        2,
+        "{both}"
+    );
     let fronted = told.replace("\"front\"]", "\"front {front_port} {upstream}\"]");
     let one = warned(&fronted.replace(", front_cost = \"1ms\"", "")).expect("a warning");
     assert!(one.contains("`edge`") && !one.contains("`gateway`"), "{one}");
@@ -149,7 +157,7 @@ fn an_address_that_a_system_does_not_have_is_refused_wherever_it_stands() {
         assert!(refused.contains("known here: http, gateway"), "{refused}");
         assert_eq!(refused.matches("error: ").count(), 1, "{refused}");
     }
-    // Of a command nobody knows.
+    // The names of a command are unknown.
     let set = "set = { front = \"{{factor.path}}\", front_cost = \"1ms\" }\n";
     let theirs = FILE.replace("serve = \"search\"", "command = \"it {port}\"").replace(set, "");
     let theirs = theirs.replace("path = \"/\"", "path = \"/{{factor.path}}\"");

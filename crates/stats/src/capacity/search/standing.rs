@@ -160,7 +160,7 @@ impl Standings {
         self.rates.iter().any(|known| known.tally.is_contested())
     }
 
-    /// Once a rate was not confirmed, the largest that was is the low end, whatever else passed once.
+    /// Once a rate was not confirmed, the largest that was is the low end, even if others passed once.
     pub(super) fn bracket(&self) -> Bracket {
         let first = self.rates.iter().position(|known| known.verdict() != RateVerdict::Passed);
         let (below, from) = self.rates.split_at(first.unwrap_or(self.rates.len()));

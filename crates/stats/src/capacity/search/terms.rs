@@ -1,4 +1,4 @@
-//! What a search is told, and what it tells.
+//! The terms of a search: its settings, steps, outcomes and end.
 
 /// What is searched, and what it may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
