@@ -264,7 +264,7 @@ fn polling(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     (demand.busy_poll && demand.workers >= limits.cores).then(|| PreflightFinding {
         severity: Severity::Warning,
         claim: format!(
-            "`busy_poll` is not followed: beside the workers ({}) none of the processors ({}) is left",
+            "`busy_poll` will be ignored: beside the workers ({}) none of the processors ({}) is left",
             demand.workers, limits.cores
         ),
         hint: Some(match limits.cores {

@@ -96,7 +96,7 @@ fn workers_that_poll_count_it_apart_or_say_why_they_do_not() {
         let seen = &trial.generator;
         let placement = &seen.placement;
         let apart = placement.workers.iter().all(|core| !placement.systems.contains(core));
-        let says_why = seen.notes.iter().any(|note| note.contains("`busy_poll` is not followed"));
+        let says_why = seen.notes.iter().any(|note| note.contains("`busy_poll` was ignored"));
         assert_eq!(says_why, !apart, "{seen:?}");
         let polled: u64 = seen.worker_polled_ns.iter().sum();
         // A hundred echoes are some milliseconds of work, and the second has a thousand.
