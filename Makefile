@@ -1,4 +1,4 @@
-# The tasks of the house. `make` alone lists them.
+# Tasks of this repository. `make` alone lists them.
 #
 # Nothing here is needed to use Proofload: cargo builds it alone.
 
@@ -16,7 +16,7 @@ DEMO ?= experiments/registry.toml
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build, run the demo experiment, say where its report lies (needs cargo and cc)
+demo: ## build, run the demo experiment, print the path of its report (needs cargo and cc)
 	@scripts/demo $(DEMO)
 
 test: ## everything that must hold before a change is merged (installs what it lacks on Debian)
