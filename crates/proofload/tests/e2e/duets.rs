@@ -182,7 +182,7 @@ fn when_one_arm_of_a_duet_falls_the_block_is_executed_again() {
         }
         if expected.contains(&4) {
             let beside = trials(&summary)[3].reasons.join("; ");
-            assert!(beside.contains("the trial beside it fell"), "{beside}");
+            assert!(beside.contains("the trial beside it failed"), "{beside}");
         }
     }
 }

@@ -427,7 +427,7 @@ fn a_part_that_there_is_not_is_told_before_anything_is_sent() {
     for text in [
         "error: system.produser cannot be hit: its ready line names the parts producer",
         "while: starting trial 1",
-        "hint: behind the dot stands a name that `processes` of the ready line gives",
+        "hint: write PROCESS.PART with a name that the ready line lists under `processes`",
     ] {
         assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
     }
