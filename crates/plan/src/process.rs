@@ -26,7 +26,7 @@ pub struct Service {
 pub enum Ready {
     /// Its port accepts a connection.
     Tcp,
-    /// It prints the ready line of `contract.md` on stdout.
+    /// It prints the ready line of the contract for systems on stdout.
     Line,
     /// `GET` of this path answers 200.
     Http(String),
