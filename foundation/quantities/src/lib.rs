@@ -1,5 +1,5 @@
 //! Quantities as people write them: durations, rates, sizes, percentages. A unit is mandatory.
-//! And [`near_miss`], the word that was probably meant.
+//! And [`near_miss()`], the word that was probably meant.
 //!
 //! Pure. Not here: numbers as other tools print them, and what a quantity means.
 

@@ -58,7 +58,7 @@ where
     ///
     /// Dropping the future or the answer cancels the request at the upstream, too.
     ///
-    /// Errors: nothing was answered; see [`Failure::answer`]
+    /// Errors: nothing was answered; [`Failure::status`] says which status that is
     pub async fn forward(
         &self,
         client: &Client,

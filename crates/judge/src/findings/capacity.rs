@@ -27,9 +27,9 @@ pub const HYSTERESIS: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "the same load is slower after an overload",
-    explain: "At two rates or more that are well below the capacity, the 99th percentile of response time was \
-              different on the way down from what it was on the way up, by a quarter at least and by more than \
-              windows vary. The capacity that a search from below finds does not hold after an overload.",
+    explain: "At two or more rates well below the capacity, the 99th percentile of response time on the way down \
+              differed from that on the way up, by at least a quarter and by more than windows vary. The capacity \
+              that a search from below finds does not hold after an overload.",
     check: Check::Search(|capacity| hysteresis(capacity.stairs.as_ref()?)),
 };
 

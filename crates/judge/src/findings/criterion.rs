@@ -16,11 +16,12 @@ pub const UNDECIDED: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "a criterion could not be decided",
-    explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
-              for a run of this length and with windows that vary as much as these did; or a trial had no \
-              steady state, though one is required; or the criterion asks for times or rates of a closed load that \
-              waited for its processor; or the run was not carried out to its end; or nothing \
-              was measured that the criterion speaks of. An undecided criterion is not a pass.",
+    explain: "A criterion is undecided for one of these reasons. The share of operations beyond the bound is too \
+              near to the share that the quantile allows, for a run of this length and with windows that vary this \
+              much. A trial had no steady state, although one is required. The criterion asks for times or rates, \
+              and the closed load waited for its processor, or the criterion failed while the system waited for \
+              its own. The run was not carried out to its end. Or nothing was measured that the criterion asks \
+              for. An undecided criterion is not a pass.",
     check: Check::Reported,
 };
 
@@ -55,11 +56,10 @@ pub const FAIL_FAST: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "the run was given up",
-    explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met, whatever the rest of \
-              the plan would bring: a count is already too high, or so many operations are beyond a bound that \
-              all that are planned would be judged to miss the quantile, whatever bursts the rest would bring. \
-              That criterion fails, unless it asks for times or rates of a closed load \
-              that waited for its processor. Everything else is known from a shorter run than planned, and later \
+    explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met: a count is already too \
+              high, or so many operations are beyond a bound that the quantile of the whole plan would miss it, \
+              however the rest went. That criterion fails, unless it asks for times or rates of a closed load that \
+              waited for its processor. The other criteria are known from a shorter run than planned, and later \
               trials were not executed.",
     check: Check::Trial(|case| {
         let early = case.facts.early_end.as_ref();

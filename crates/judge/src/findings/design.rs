@@ -28,11 +28,11 @@ pub const DOSE_ORDER: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "more does not mean more",
-    explain: "The levels of the factor are amounts (numbers, sizes, durations, rates or percentages), and from one to the next the metric certainly rises in \
-              one place and certainly falls in another (rule R35; sign-flip tests over blocks, corrected). \
-              Either the factor really has a turning point, or something other than it differs between \
-              the arms: look for the latter before claiming the former. Where most blocks of a step hold a trial of a \
-              closed load that waited for its processor, nothing is said.",
+    explain: "The levels of the factor are amounts (numbers, sizes, durations, rates or percentages). From one \
+              level to the next, the metric certainly rises in one place and certainly falls in another (rule R35; \
+              sign-flip tests over blocks, corrected). Either the factor really has a turning point, or something \
+              else differs between the arms. Exclude the second before you claim the first. Steps are not judged \
+              if most of their blocks hold a closed load that waited for its processor.",
     check: Check::Reported,
 };
 

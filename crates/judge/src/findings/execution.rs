@@ -14,10 +14,10 @@ pub const NOT_EXECUTED_ROW: FindingKind = FindingKind {
     severity: Severity::Error,
     clearest: None,
     title: "a trial could not be executed",
-    explain: "Something that the trial needs could not be started or reached, so nothing was sent, and \
-              the run ended there. The trials before it are judged; what the plan holds beyond them is \
-              missing, so the verdict is at best inconclusive. `proofload run --resume` goes on once \
-              the cause is gone; a search for capacity is begun again.",
+    explain: "Something that the trial needs could not be started or reached, so nothing was sent, and the run \
+              ended there. The trials before it are judged. Later trials are missing, so the verdict is at best \
+              inconclusive. Remove the cause, then continue with `proofload run --resume`; a search for capacity \
+              starts again.",
     check: Check::Reported,
 };
 

@@ -91,15 +91,16 @@ pub const CROWDED_ROW: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: Some("waited_ratio"),
     title: "a closed load waited for its processor",
-    explain: "In a closed loop nothing is ever late: a worker that waits for its processor sends less, and no lag says \
-              so. During more than 5 % of the measure phase a worker was ready and did not run, or the hypervisor took \
-              that much processor time away. By so much may throughput and times be off, and rates that differ by 5 % \
-              count as equal. What the trial got done is then that of a crowded machine, and no property of the target: \
-              comparisons say how many of their blocks hold such a trial, and one of which most do is undecided; \
-              criteria on times and rates are undecided, those on counts are judged; and what needs several levels \
-              (`dose-order`, `no-scaling`, `scaling-cliff`, the law) says nothing of such ones. Stop what else runs \
-              on this machine, give the workers processors of their own, or offer a rate, where dispatch lag shows what \
-              the crowd did. Users who think are not held up by a wait that is shorter than their thinking.",
+    explain: "In a closed loop nothing is ever late: a worker that waits for its processor sends less, and no lag \
+              shows it. A worker was ready and did not run for more than 5 % of the measure phase, or the \
+              hypervisor took that much processor time away. Throughput and times may be wrong by as much, and \
+              rates that differ by 5 % count as equal. So these figures describe a crowded machine and not the \
+              target. Comparisons say how many of their blocks hold such a trial, and are undecided if most do. \
+              Criteria on times and rates are undecided; criteria on counts are judged. Findings that need several \
+              levels (`dose-order`, `no-scaling`, `scaling-cliff`) and the scalability law leave such levels out. \
+              Stop what else runs on this machine, give the workers processors of their own, or offer a rate, \
+              where dispatch lag shows the effect. Users who think are not delayed by a wait that is shorter than \
+              their thinking.",
     check: Check::Trial(|case| {
         let why = validity::crowding(case.trial, case.facts)?;
         let generator = &case.trial.generator;

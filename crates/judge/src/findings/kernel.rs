@@ -85,9 +85,9 @@ pub const LISTEN_DROPS: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "a listener dropped connection requests",
-    explain: "The kernel dropped connection requests although the accept queue was not full (ListenDrops \
-              beyond ListenOverflows and full queues of half-open connections): mostly for want of \
-              memory. Look at the memory of the machine and at `net.ipv4.tcp_mem`.",
+    explain: "The kernel dropped connection requests although the accept queue was not full (ListenDrops beyond \
+              ListenOverflows and full queues of half-open connections): mostly because memory was short. Look at \
+              the memory of the machine and at `net.ipv4.tcp_mem`.",
     check: Check::Trial(|case| {
         let explained = case.counter("ListenOverflows") + case.counter("TCPReqQFullDrop");
         let others = case.counter("ListenDrops").saturating_sub(explained);
@@ -187,9 +187,9 @@ pub const ABORTS: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "the kernel gave connections up",
-    explain: "The kernel of this machine ended connections by itself while operations failed: because \
-              their retransmissions were never answered (TCPAbortOnTimeout: the peer or the way was \
-              gone), or for want of memory (TCPAbortOnMemory). Neither is an answer of the target.",
+    explain: "The kernel of this machine ended connections while operations failed: because their retransmissions \
+              were never answered (TCPAbortOnTimeout: the peer or the path to it was gone), or because memory was \
+              short (TCPAbortOnMemory). Neither is an answer of the target.",
     check: Check::Trial(|case| {
         let (timer, memory) = (case.counter("TCPAbortOnTimeout"), case.counter("TCPAbortOnMemory"));
         let kinds = ["timeout", "connect_timeout", "reset", "closed", "unreachable"];

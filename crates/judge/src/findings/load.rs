@@ -45,11 +45,11 @@ pub const PROCESS_DIED: FindingKind = FindingKind {
     severity: Severity::Error,
     clearest: None,
     title: "the trial ended before its time",
-    explain: "Something that the trial needs, usually a process that was started for it, ended before \
-              the trial did: how, when that was seen, and what it wrote last stand here. A process that \
-              the plan ends on purpose (`[[fault]]`) is none of these. What was measured after that is not about a working target, so the trial \
-              is invalid. A search for capacity takes the end of the system itself for a failure at \
-              that rate; the end of anything else says nothing about the target.",
+    explain: "A process or thread that the trial needs ended before the trial did, usually one that was started \
+              for it. The finding says how it ended, when that was noticed, and what it wrote last. A process that \
+              the plan ends on purpose (`[[fault]]`) does not count. What was measured afterwards does not \
+              describe a working target, so the trial is invalid. A search for capacity counts the end of the \
+              system itself as a failure at that rate; the end of anything else says nothing about the target.",
     check: Check::Trial(|case| {
         let why = case.facts.died.as_deref()?;
         let Facts { died_as, died_at_ns, last_words, .. } = case.facts;

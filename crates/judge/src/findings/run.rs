@@ -26,9 +26,8 @@ pub const CONSTANT_FAILURES: FindingKind = FindingKind {
     clearest: None,
     title: "the same number of operations failed in each trial",
     explain: "Three trials or more of different size had exactly the same number of failures (rule R28). Failures \
-              that come with load would grow with it: these have a cause of their own in each trial, such as a \
-              limit of connections or a start that is not ready. Look for a setting of that size, plus or minus \
-              one.",
+              caused by load would grow with it. These have a cause of their own in each trial, such as a limit of \
+              connections or a start that is not ready. Look for a setting of that size, plus or minus one.",
     check: Check::Run(constant_failures),
 };
 

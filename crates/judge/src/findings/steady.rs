@@ -14,10 +14,10 @@ pub const GROWING_BACKLOG: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: Some("in_flight_end"),
     title: "more and more was in flight",
-    explain: "The number of operations in flight grew through the measure phase by more than its mean, by a line \
-              whose interval (99.9 %) leaves a level course out. More was offered than the target finished: the rate \
-              is above what it can do, or it becomes slower all the time. Response times then depend on how long \
-              the run was and are no property of the target.",
+    explain: "The number of operations in flight grew during the measure phase by more than its mean; the 99.9 % \
+              interval of the slope excludes a constant number. More was offered than the target finished: the \
+              rate is above its capacity, or the target becomes slower and slower. Response times then depend on \
+              the length of the run and are not a property of the target.",
     check: Check::Trial(|case| {
         noticed(case, |alarm| matches!(alarm, Alarm::GrowingBacklog { .. }))
     }),

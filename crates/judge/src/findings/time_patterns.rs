@@ -82,10 +82,10 @@ pub const AT_THE_END: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: None,
     title: "failures were due at the end",
-    explain: "Most operations that did not succeed were due in the last part of the measure phase (rule R32). \
-              Where they were abandoned, the end of the run cut them off, and they say nothing about the \
-              target but that it was not done; where they failed, the target broke down at the end, and a \
-              longer run would show more of it.",
+    explain: "Most operations that did not succeed were due in the last part of the measure phase (rule R32). If \
+              they were abandoned, the end of the run cut them off: all they show about the target is that it had \
+              not finished. If they failed, the target broke down at the end, and a longer run would show more \
+              failures.",
     check: Check::Trial(|case| {
         let burst = concentrated(case)?;
         if !burst.at_end {

@@ -18,9 +18,9 @@ pub const CPU_BOUND: FindingKind = FindingKind {
     severity: Severity::Info,
     clearest: Some("cores_used"),
     title: "a process under test had no processor time left",
-    explain: "A process under test used a whole core, or all the cores that it may use, during the measure phase. \
-              That is what limits it: more of the same load can only wait longer. A process at one core that may \
-              use several does its work on one thread.",
+    explain: "A process under test used a whole core, or all cores that it may use, during the measure phase. That \
+              limits it: more of the same load only waits longer. A process that uses one core and may use several \
+              does its work on one thread.",
     check: Check::Trial(|case| {
         let (busiest, used) = busy(case)?;
         let cores = case.facts.system_cores.max(1) as f64;

@@ -2,7 +2,7 @@
 //!
 //! What drifted between the runs cannot be told from what changed, and the result says so. In reading
 //! order: [`differences`] whether two runs may be compared at all; [`RatioCriterion`] a criterion on ratios;
-//! [`compare`] does it.
+//! [`compare()`] does it.
 
 mod compare;
 pub mod differences;
