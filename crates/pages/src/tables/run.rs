@@ -20,9 +20,9 @@ pub fn judgement(result: Judgement) -> &'static str {
     }
 }
 
-/// Judged criteria.
+/// Judged criteria. Each names its operation itself.
 pub fn criteria(summary: &Summary) -> Option<Table> {
-    let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
+    let columns = ["criterion", "arm", "result", "#observed", "#95 % interval"];
     let mut note =
         "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
                abandoned operations count as beyond. Counts are judged on this sample, and the \
@@ -44,11 +44,13 @@ pub fn criteria(summary: &Summary) -> Option<Table> {
         table.row([
             one.text.clone(),
             arms.cell(&one.arm),
-            one.operation.clone(),
             judgement(one.result).to_owned(),
             figure(one.observed).unwrap_or_else(|| "–".to_owned()),
             interval(one, figure),
         ]);
+    }
+    if summary.arms.len() == 1 {
+        table = table.without(1..2);
     }
     table.unless_empty()
 }
