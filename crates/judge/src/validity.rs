@@ -113,16 +113,14 @@ pub fn crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
 /// waited. Times are then longer than its own, and rates lower. Threads that wait for each other's processor are the
 /// system's own affair.
 pub fn system_crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
-    let others = trial.generator.others_cores.unwrap_or(0.0);
-    let waited = waited_ratio(trial)?;
+    let waiting = Waiting::of(trial)?;
     let stolen = trial.generator.steal_ratio;
-    let by_others = waited > CROWDED_FROM && others > CROWDED_FROM * facts.system_cores as f64;
-    let by_others = by_others.then(|| {
+    let by_others = waiting.moves_a_result(trial, facts).then(|| {
         format!(
-            "its processes were ready and did not run during {} of the time in which they had work, while other \
-             programs used {} of a processor",
-            percent(waited),
-            percent(others)
+            "while other programs used {} of a processor, its processes were ready and did not run during {} of the time in \
+             which they had work",
+            percent(waiting.others_cores),
+            percent(waiting.ratio())
         )
     });
     let by_host = (stolen > CROWDED_FROM)
@@ -132,13 +130,42 @@ pub fn system_crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
         .then(|| format!("the system waited for its processors: {}", causes.join(", and ")))
 }
 
-/// Of the time in which processes of the trial had work, the share in which they waited for a processor; none where
-/// there are no such processes.
-pub fn waited_ratio(trial: &TrialSummary) -> Option<f64> {
-    let processes = || trial.systems.iter().flat_map(|system| &system.processes);
-    let waited: u64 = processes().map(|process| process.run_queue_ns).sum();
-    let ran: u64 = processes().map(|process| process.cpu_ns).sum();
-    processes().next().map(|_| waited as f64 / (waited + ran).max(1) as f64)
+/// How long processes of the trial waited for a processor because of programs that are no part of the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// Processors that those programs used.
+    pub others_cores: f64,
+    /// Their part of all the waiting, as large as their part of the processor time that was used.
+    waited_ns: f64,
+    ran_ns: f64,
+}
+
+impl Waiting {
+    /// None where the run started no process, or where nothing is known of other programs.
+    pub fn of(trial: &TrialSummary) -> Option<Self> {
+        let processes = || trial.systems.iter().flat_map(|system| &system.processes);
+        processes().next()?;
+        let others_cores = trial.generator.others_cores.unwrap_or(0.0);
+        let ran_ns = processes().map(|process| process.cpu_ns).sum::<u64>() as f64;
+        let waited_ns = processes().map(|process| process.run_queue_ns).sum::<u64>() as f64;
+        let others_ns = others_cores * trial.phases.measure_ns as f64;
+        let used_ns = (others_ns + ran_ns + trial.generator.cpu_ns as f64).max(1.0);
+        Some(Self { others_cores, waited_ns: waited_ns * others_ns / used_ns, ran_ns })
+    }
+
+    /// Of the time in which the processes had work.
+    pub fn ratio(&self) -> f64 {
+        self.waited_ns / (self.waited_ns + self.ran_ns).max(1.0)
+    }
+
+    /// Whether the others used enough, and the waiting is long enough beside the work and beside the response times.
+    fn moves_a_result(&self, trial: &TrialSummary, facts: &Facts) -> bool {
+        let operations = (trial.total.succeeded + trial.total.failed).max(1) as f64;
+        let response_ns = trial.total.response_time.mean_ns as f64;
+        self.others_cores > CROWDED_FROM * facts.system_cores as f64
+            && self.ratio() > CROWDED_FROM
+            && self.waited_ns / operations > LATE_LIMIT * response_ns
+    }
 }
 
 /// An overflown p99 is as late as can be.

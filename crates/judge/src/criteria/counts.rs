@@ -1,7 +1,7 @@
 //! What is counted of trials to judge one criterion: a few sums, one histogram, and counts by window.
 
 use plan::criterion::{Count, CountedPart, Criterion, Metric, RatioSide, Time};
-use record::{OperationTotals, Totals};
+use record::{FailureKind, OperationTotals, Totals};
 use stats::dispersion::WindowCount;
 use stats::{FINE, Histogram};
 
@@ -50,6 +50,15 @@ impl Sums {
     /// Operations slower than all others.
     pub(super) fn lost(&self) -> u64 {
         self.missed + self.failed + self.abandoned
+    }
+
+    /// Operations that failed by an answer, a refusal or a broken connection, and not because time ran out: however long the
+    /// target waits, it does not answer otherwise.
+    pub(super) fn refused(&self) -> u64 {
+        let timed_out =
+            [FailureKind::Timeout, FailureKind::ConnectTimeout, FailureKind::GreetingTimeout];
+        let timed_out: u64 = timed_out.iter().map(|kind| self.failures.named(kind.name())).sum();
+        self.failed.saturating_sub(timed_out)
     }
 
     pub(super) fn count(&self, count: Count) -> u64 {

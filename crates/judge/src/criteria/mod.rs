@@ -271,7 +271,7 @@ impl Evaluation {
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
         let unsteady = unsteady || self.trials.is_empty();
-        let failed = result == Judgement::Fail || self.is_given_up();
+        let failed = (result == Judgement::Fail || self.is_given_up()) && !self.is_refused();
         let crowded = self.trials.iter().any(|one| {
             one.is_crowded_for(&self.criterion) || (failed && one.excuses(&self.criterion))
         });
@@ -284,6 +284,18 @@ impl Evaluation {
         } else {
             result
         }
+    }
+
+    /// Whether so many operations were refused that no time could make up for it.
+    fn is_refused(&self) -> bool {
+        /// What a rate or a mean that fails is not put down to time for.
+        const MANY: f64 = 0.01;
+        let allowed = match self.criterion.metric {
+            Metric::Quantile(q) => 1.0 - q,
+            _ => MANY,
+        };
+        let sums = &self.usable.sums;
+        sums.refused() as f64 > allowed * sums.planned as f64
     }
 
     /// Whether the run gave up because of it, in a trial that counts.

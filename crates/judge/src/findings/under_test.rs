@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::codes::SYSTEM_CROWDED;
 use super::kind::{Check, FindingKind, Noticed};
 use crate::case::Case;
-use crate::validity;
+use crate::validity::{self, Waiting};
 use plan::number::{duration, percent, significant};
 
 /// A process had no processor time left.
@@ -70,20 +70,22 @@ pub const CROWDED_ROW: FindingKind = FindingKind {
     severity: Severity::Warning,
     clearest: Some("waited_ratio"),
     title: "the system under test waited for its processors",
-    explain: "Processes that the run started were ready to run and had no processor during more than 5 % of the time in \
-              which they had work, and programs that are no part of the run used more than 5 % of the system's \
-              processors; or the hypervisor took more than 5 % of processor time away. Times are then longer, and rates \
-              lower, than those of the system alone. A criterion that passes all the same has passed. A criterion on \
-              times or rates that fails is undecided, and a rate that was not reached makes the trial invalid: the \
-              other programs may be the cause. The generator may be in time beside all this, because its workers have \
-              real-time priority and the system has not. Stop what else runs on the machine, give the system processors of \
-              its own (`taskset`, cgroups), or repeat the run when it is quiet.",
+    explain: "Processes that the run started were ready to run and had no processor for more than 5 % of the time \
+              in which they had work, because of programs that are no part of the run: these used more than 5 % of \
+              the system's processors, and the wait was more than 1 % of the response time. (Of all waiting, \
+              others are charged with their part of the processor time that was used: threads of the system wait \
+              for each other, too.) Or the hypervisor took more than 5 % of processor time away. Times are then \
+              longer, and rates lower, than those of the system alone. A criterion that passes has passed. A \
+              criterion on times or rates that fails is undecided, unless refusals alone make it fail; and a rate \
+              that was not reached makes the trial invalid. The generator can be in time all the same, because its \
+              workers have real-time priority and the system has not. Stop what else runs on the machine, give the \
+              system processors of its own (`taskset`, cgroups), or repeat the run when it is quiet.",
     check: Check::Trial(|case| {
         let claim = validity::system_crowding(case.trial, case.facts)?;
         let advice = "stop what else runs on the system's machine, and repeat the run";
         Some(
             Noticed::new(claim, advice)
-                .with("waited_ratio", validity::waited_ratio(case.trial))
+                .with("waited_ratio", Waiting::of(case.trial).map(|waiting| waiting.ratio()))
                 .with("others_cores", case.trial.generator.others_cores)
                 .with("steal_ratio", case.trial.generator.steal_ratio),
         )
