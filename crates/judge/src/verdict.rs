@@ -29,7 +29,6 @@ pub fn of(summary: &Summary) -> Verdict {
     let mut verdict = decided(summary);
     verdict.reasons.extend(spared(summary));
     verdict.reasons.extend(crowd(summary));
-    verdict.reasons.extend(system_crowd(summary));
     verdict
 }
 
@@ -149,29 +148,24 @@ fn spared(summary: &Summary) -> Option<String> {
     Some(text)
 }
 
-/// In how many trials a closed load waited for its processor, whatever came of the run.
-fn crowd(summary: &Summary) -> Option<String> {
-    let crowded = findings::crowded(&summary.findings);
-    let held_up = summary.counted().filter(|trial| crowded.contains(&trial.index)).count();
+/// In how many trials a closed load or the system waited for its processor, whatever came of the run.
+fn crowd(summary: &Summary) -> impl Iterator<Item = String> {
+    const WAITED: [(&str, &str); 2] = [
+        (
+            findings::CROWDED,
+            "the generator of a closed load waited for its processor: their throughput and times are those of a crowded \
+             machine",
+        ),
+        (
+            findings::SYSTEM_CROWDED,
+            "the system waited for its processors, which other programs used: alone it would answer sooner",
+        ),
+    ];
     let all = summary.counted().count();
-    (held_up > 0).then(|| {
-        format!(
-            "in {held_up} of {all} trials the generator of a closed load waited for its processor: their throughput and \
-             times are those of a crowded machine"
-        )
-    })
-}
-
-/// In how many trials the system waited for its processors, whatever came of the run.
-fn system_crowd(summary: &Summary) -> Option<String> {
-    let crowded = findings::trials_with(&summary.findings, findings::SYSTEM_CROWDED);
-    let held_up = summary.counted().filter(|trial| crowded.contains(&trial.index)).count();
-    let all = summary.counted().count();
-    (held_up > 0).then(|| {
-        format!(
-            "in {held_up} of {all} trials the system waited for its processors, which other programs used: alone it would \
-             answer sooner"
-        )
+    WAITED.into_iter().filter_map(move |(code, waited)| {
+        let trials = findings::trials_with(&summary.findings, code);
+        let crowded = summary.counted().filter(|trial| trials.contains(&trial.index)).count();
+        (crowded > 0).then(|| format!("in {crowded} of {all} trials {waited}"))
     })
 }
 

@@ -28,7 +28,7 @@ impl Evaluation {
         About { arm: &self.arm, operation: self.operation(), text: &self.criterion.text }
     }
 
-    /// What the course of the trials asks for, whatever the sample says; `None` where nothing of it stands against an
+    /// What the course of the trials asks for, whatever the sample says; `None` where nothing of it stands against a
     /// decision.
     fn advice_of_course(&self) -> Option<String> {
         let of = |is_so: &dyn Fn(&TrialState) -> bool| {
@@ -47,8 +47,8 @@ impl Evaluation {
         let unsteady = of(&|one| one.validity == Validity::NoSteadyState);
         let short = of(&|one| !one.reached);
         let see = |trials: String, why: &str| format!("see {trials}, {why}");
-        let crowded = of(&|one| one.is_crowded_for(&self.criterion));
-        let held_up = of(&|one| one.excuses(&self.criterion));
+        let crowded = of(&|one| one.is_crowded_for(&self.criterion, false));
+        let held_up = of(&|one| one.is_crowded_for(&self.criterion, true));
         unsteady
             .map(|trials| see(trials, "without a steady state: nothing is concluded from it"))
             .or_else(|| short.map(|trials| see(trials, "which did not begin all that was planned")))

@@ -226,8 +226,9 @@ impl Evaluation {
     /// What became of the trial that was added.
     pub(crate) fn close_trial(&mut self, mut state: TrialState) {
         let current = std::mem::replace(&mut self.current, Counts::new(&self.criterion));
-        if !state.is_crowded_for(&self.criterion) {
-            state.alone = self.sample(&current).decide().result;
+        let alone = self.sample(&current).decide().result;
+        if !state.is_crowded_for(&self.criterion, self.fails_by_time(alone, &current)) {
+            state.alone = alone;
         }
         if state.is_usable() {
             self.usable.merge(current);
@@ -271,10 +272,9 @@ impl Evaluation {
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
         let unsteady = unsteady || self.trials.is_empty();
-        let failed = (result == Judgement::Fail || self.is_given_up()) && !self.is_refused();
-        let crowded = self.trials.iter().any(|one| {
-            one.is_crowded_for(&self.criterion) || (failed && one.excuses(&self.criterion))
-        });
+        let lost = if self.is_given_up() { Judgement::Fail } else { result };
+        let fails = self.fails_by_time(lost, &self.usable);
+        let crowded = self.trials.iter().any(|one| one.is_crowded_for(&self.criterion, fails));
         if any(Validity::Invalid) {
             Judgement::Invalid
         } else if any(Validity::Overload) || (self.is_given_up() && !crowded) {
@@ -286,16 +286,16 @@ impl Evaluation {
         }
     }
 
-    /// Whether so many operations were refused that no time could make up for it.
-    fn is_refused(&self) -> bool {
-        /// What a rate or a mean that fails is not put down to time for.
-        const MANY: f64 = 0.01;
+    /// Whether it failed, and not for the number of operations that were refused: no time would have made up for those.
+    fn fails_by_time(&self, result: Judgement, seen: &Counts) -> bool {
+        /// A greater share of refusals is taken for the cause where a mean or a rate fails.
+        const REFUSED: f64 = 0.01;
         let allowed = match self.criterion.metric {
             Metric::Quantile(q) => 1.0 - q,
-            _ => MANY,
+            _ => REFUSED,
         };
-        let sums = &self.usable.sums;
-        sums.refused() as f64 > allowed * sums.planned as f64
+        let (refused, planned) = (seen.sums.refused() as f64, seen.sums.planned as f64);
+        result == Judgement::Fail && refused <= allowed * planned
     }
 
     /// Whether the run gave up because of it, in a trial that counts.

@@ -53,15 +53,11 @@ impl TrialState {
         self.validity != Validity::Invalid
     }
 
-    /// Whether its times and rates are those of a crowded machine, and the criterion asks for some. Counts are not.
-    pub(super) fn is_crowded_for(&self, criterion: &Criterion) -> bool {
-        self.crowded && criterion.asks_for_a_steady_state()
-    }
-
-    /// Whether a failure may be the work of other programs: what waits for a processor takes longer and does less. Whatever
-    /// passes so would pass alone.
-    pub(super) fn excuses(&self, criterion: &Criterion) -> bool {
-        self.held_up && criterion.asks_for_a_steady_state()
+    /// Whether an answer to the criterion may be the work of other programs, if it asks for times or rates. Of a closed load
+    /// that waited, that is any answer. Of a system that waited, it is a failure: what waits takes longer and does less, and
+    /// what passes so would pass alone.
+    pub(super) fn is_crowded_for(&self, criterion: &Criterion, fails: bool) -> bool {
+        criterion.asks_for_a_steady_state() && (self.crowded || (fails && self.held_up))
     }
 
     /// Whether the run gave up because this criterion could no longer be met.

@@ -17,7 +17,7 @@ const CERTAIN: f64 = 0.5;
 /// Places beside the one of the claim that are named.
 const BESIDE: usize = 2;
 
-/// TimeOf time of theirs is held against each other.
+/// Which time of theirs is held against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeOf {
     /// All of the service time,

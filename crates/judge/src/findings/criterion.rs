@@ -115,7 +115,7 @@ pub const ADAPTIVE: FindingKind = FindingKind {
     }),
 };
 
-/// TimeOf criterion a finding is about.
+/// Which criterion a finding is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     pub(crate) arm: &'a str,

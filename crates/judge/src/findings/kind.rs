@@ -18,7 +18,7 @@ pub struct FindingKind {
     pub code: &'static str,
     /// How serious it is.
     pub severity: Severity,
-    /// TimeOf number of its evidence says how clearly a trial shows it, by the end of its name; `None` where the first
+    /// Which number of its evidence says how clearly a trial shows it, by the end of its name; `None` where the first
     /// trial stands for all.
     pub(super) clearest: Option<&'static str>,
     /// What it says, in a few words.

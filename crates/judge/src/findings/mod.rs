@@ -46,7 +46,7 @@ pub use codes::{
     ALL_FAILED, AUDIT_CONTRADICTION, INTERRUPTED, NOT_EXECUTED, PLANNED_FAULTS, PROCESS_DIED,
     REPEATED, UNDECIDED_CRITERION,
 };
-pub(crate) use codes::{ROLE, SYSTEM_CROWDED, crowded, trials_with};
+pub(crate) use codes::{CROWDED, ROLE, SYSTEM_CROWDED, crowded, trials_with};
 pub use design::{place, plain};
 pub use groups::{FindingGroup, groups};
 pub(crate) use kind::in_arm;

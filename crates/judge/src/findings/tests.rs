@@ -156,7 +156,7 @@ fn a_closed_load_that_waits_for_its_processor_is_that_of_the_crowd() {
     };
     let summary = made("connections = 2", 2_700, 0.0);
     let claim = |summary: &Summary| {
-        let found = summary.findings.iter().find(|one| one.code == codes::CROWDED);
+        let found = summary.findings.iter().find(|one| one.code == CROWDED);
         found.map(|one| one.claim.clone())
     };
     assert_eq!(

@@ -1,9 +1,12 @@
 //! A system that waited for its processors while other programs had them.
 
+use plan::experiment::Options;
+use plan::plan::TrialPlan;
 use record::summary::{Judgement, Process, System};
-use record::{FailureKind, Outcome};
+use record::{FailureKind, Outcome, TrialFacts};
 
 use super::*;
+use crate::simulated::designed_with;
 
 const LOAD: &str =
     "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"\nsteady_state = \"reported\"";
@@ -28,25 +31,25 @@ fn made(criterion: &str, used: &Used, change: impl FnOnce(&mut Simulated)) -> Su
 
 /// The same, of which so many operations of 10,000 were begun.
 fn begun(begun: u64, criterion: &str, used: &Used) -> Simulated {
-    let made = simulate(&file(LOAD, &[criterion]), 1_000, 10_000, |index| Op {
+    let mut made = simulate(&file(LOAD, &[criterion]), 1_000, 10_000, |index| Op {
         outcome: (index < begun).then_some(Outcome::Succeeded),
         ..Op::answered(30 * MS)
     });
-    crowd(made, used)
+    crowd(&mut made.trial, used);
+    made
 }
 
 /// The trial on such a machine.
-fn crowd(mut made: Simulated, used: &Used) -> Simulated {
+fn crowd(trial: &mut TrialFacts, used: &Used) {
     let process = Process {
         cpu_ns: used.ran_ms * MS,
         run_queue_ns: used.waited_ms * MS,
         ..Process::default()
     };
-    made.trial.systems = vec![System { processes: vec![process], ..System::default() }];
-    made.trial.generator.placement = Placement { workers: vec![1], systems: vec![0, 1] };
-    made.trial.generator.process_cpu_ns = SECOND / 2;
-    made.trial.generator.programs_cpu_ns = Some(used.programs_ms * MS);
-    made
+    trial.systems = vec![System { processes: vec![process], ..System::default() }];
+    trial.generator.placement = Placement { workers: vec![1], systems: vec![0, 1] };
+    trial.generator.process_cpu_ns = SECOND / 2;
+    trial.generator.programs_cpu_ns = Some(used.programs_ms * MS);
 }
 
 fn result(criterion: &str, used: &Used) -> Judgement {
@@ -99,8 +102,9 @@ fn refusals_are_no_matter_of_time_and_time_outs_are() {
     let with = |kind| {
         let outcome = Some(Outcome::Failed(kind));
         let op = Op { outcome, ..Op::answered(MS) };
-        let made = simulate(&file(LOAD, &["p50 < 20ms"]), 1_000, 10_000, |_| op);
-        crowd(made, &CROWDED).summary().criteria[0].result
+        let mut made = simulate(&file(LOAD, &["p50 < 20ms"]), 1_000, 10_000, |_| op);
+        crowd(&mut made.trial, &CROWDED);
+        made.summary().criteria[0].result
     };
     assert_eq!(with(FailureKind::Reset), Judgement::Fail);
     assert_eq!(with(FailureKind::Timeout), Judgement::Inconclusive);
@@ -127,4 +131,24 @@ fn a_rate_that_was_not_held_beside_others_is_no_overload() {
     assert_eq!(missed(&CROWDED), (Validity::Invalid, Judgement::Invalid));
     let alone = Used { programs_ms: 4_600, ..CROWDED };
     assert_eq!(missed(&alone), (Validity::Overload, Judgement::Fail));
+}
+
+#[test]
+fn a_trial_that_others_held_up_does_not_fail_by_itself() {
+    let failed_alone = |used: &Used| {
+        let file = file(LOAD, &["p50 < 20ms"]) + "[design]\nblocks = 3\n";
+        let slow_first = |planned: &TrialPlan, _| {
+            Op::answered(if planned.index == 1 { 30 * MS } else { 2 * MS })
+        };
+        let held_up = |planned: &TrialPlan, trial: &mut TrialFacts| {
+            if planned.index == 1 {
+                crowd(trial, used);
+            }
+        };
+        let rate = (1_000, 10_000);
+        let summary = designed_with(&file, &Options::default(), rate, slow_first, held_up);
+        has(&summary, "failed-alone")
+    };
+    assert!(!failed_alone(&CROWDED));
+    assert!(failed_alone(&Used { programs_ms: 4_600, ..CROWDED }));
 }
