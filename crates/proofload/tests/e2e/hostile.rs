@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use rustix::fs::{FileType, Mode};
 use rustix::process::Signal;
 
-use crate::lab::process::files_below;
+use crate::lab::files_below;
 use crate::lab::server::{echo, truth};
 use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
 

@@ -174,7 +174,7 @@ fn secrets_are_asked_of_the_environment_again() {
     running.await_windows(&lab, 2);
     running.signal(Signal::INT);
     running.finish();
-    for name in crate::lab::process::files_below(&lab.path("run")) {
+    for name in crate::lab::files_below(&lab.path("run")) {
         let content = std::fs::read(&name).expect("a file");
         assert!(!String::from_utf8_lossy(&content).contains("s3cr3t"), "{}", name.display());
     }

@@ -7,7 +7,7 @@ use std::thread;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::lab::process::files_below;
+use crate::lab::files_below;
 use crate::lab::server::echo;
 use crate::lab::{Lab, Ran};
 

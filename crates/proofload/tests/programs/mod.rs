@@ -37,17 +37,19 @@ fn is_fresh(folder: &Path, package: &str) -> bool {
     let Some(built) = changed(&folder.join(format!("proofload-{package}"))) else { return false };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let own = root.join("systems").join(package).join("src");
-    let shared = SHARED.iter().flat_map(|place| below(&root.join(place)));
-    below(&own).chain(shared).all(|source| changed(&source) <= Some(built))
+    let shared = SHARED.iter().flat_map(|place| files_below(&root.join(place)));
+    files_below(&own).into_iter().chain(shared).all(|source| changed(&source) <= Some(built))
 }
 
 /// The files in this folder and in those below it.
-fn below(folder: &Path) -> Box<dyn Iterator<Item = PathBuf>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Box::new(std::iter::empty()) };
-    Box::new(entries.flatten().map(|entry| entry.path()).flat_map(|path| match path.is_dir() {
-        true => below(&path),
-        false => Box::new(std::iter::once(path)),
-    }))
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"))
+    {
+        let path = entry.path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
 }
 
 fn build(folder: &Path) {

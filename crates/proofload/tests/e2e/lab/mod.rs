@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use process::Running;
+pub use programs::files_below;
 use record::summary::{Summary, TrialSummary};
 
 /// The binary under test.

@@ -1,6 +1,6 @@
 //! Running binaries: signals, and waiting for what they write without guessing how long it takes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -101,15 +101,4 @@ pub fn stop_for(pid: Pid, milliseconds: u64) -> f64 {
     std::thread::sleep(Duration::from_millis(milliseconds));
     kill_process(pid, Signal::CONT).expect("continues the process");
     from.elapsed().as_secs_f64() * 1e3
-}
-
-/// Every file below a folder.
-pub fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"))
-    {
-        let path = entry.path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
-    }
-    files
 }
