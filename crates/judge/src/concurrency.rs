@@ -1,4 +1,4 @@
-//! What a load's connections carry at a time.
+//! How many operations the connections of a load carry at a time.
 
 use record::summary::Load;
 
@@ -7,7 +7,7 @@ pub fn limit(load: &Load) -> u32 {
     load.connections.saturating_mul(load.streams.unwrap_or(1))
 }
 
-/// The connections in words, with their streams where they have several.
+/// The connections as text, with their streams where each has several.
 pub fn in_words(load: &Load) -> String {
     match load.streams {
         None => format!("{} connections", load.connections),

@@ -1,4 +1,4 @@
-//! A histogram as a summary shows it: moments, and quantiles with what may be claimed of them.
+//! A histogram in the form that a summary shows: moments, and quantiles with their grade.
 
 use record::OperationTotals;
 use record::summary::{Distribution, Grade, Quantile};
@@ -9,10 +9,10 @@ use stats::quantile::{self, Estimate};
 /// The quantiles of every distribution.
 pub const LISTED: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The values of a distribution, of which some operations may have none.
+/// The values of a distribution; some operations may have none.
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a> {
-    /// Those with a time.
+    /// The values that are known.
     pub times: &'a Histogram,
     /// Operations slower than all of them.
     pub without_time: u64,
@@ -26,7 +26,7 @@ impl<'a> Values<'a> {
         Self { times, without_time: 0, confidence: quantile::CONFIDENCE }
     }
 
-    /// Response times, with operations that never succeeded slower than all others; intervals of 95 %.
+    /// Response times, with operations that never succeeded as slower than all others; intervals of 95 %.
     pub fn outcomes(totals: &'a OperationTotals) -> Self {
         Self { without_time: totals.without_time(), ..Self::all(&totals.response_time) }
     }
@@ -40,7 +40,7 @@ impl<'a> Values<'a> {
         self.times.count() + self.without_time
     }
 
-    /// The listed quantiles, where they have a value: thresholds of a series.
+    /// The listed quantiles as thresholds of a series; `None` where there is no value.
     pub fn thresholds(&self) -> [Option<u64>; LISTED.len()] {
         LISTED.map(|q| self.at_quantile(q))
     }
@@ -54,7 +54,7 @@ impl<'a> Values<'a> {
         self.times.at_rank(rank).map(|bucket| bucket.high)
     }
 
-    /// The distribution, with one dispersion for each listed quantile.
+    /// The distribution, with one dispersion per listed quantile.
     pub fn describe(&self, dispersions: &[Dispersion; LISTED.len()]) -> Distribution {
         let times = self.times;
         let quantiles =

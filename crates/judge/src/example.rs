@@ -1,5 +1,5 @@
-//! A run as it might have been: 500 operations a second for 40 s, two operations, a few failures, one
-//! pause of the target. Made from drawn values, so that its numbers fit together.
+//! A realistic run: 500 operations a second for 40 s, two operations, a few failures, and one pause of the target. It
+//! is made from random draws, so that its numbers are consistent.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const RATE: u64 = 500;
 const FIRST_SEED: u64 = 0x2545_f491_4f6c_dd1d;
 const LISTED: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// One drawn operation: when it was due, which it is, its times.
+/// One drawn operation: when it was due, which operation it is, and its times.
 struct Drawn {
     second: u64,
     search: bool,
@@ -53,7 +53,7 @@ pub fn summary() -> Summary {
     summary_of(&draw(FIRST_SEED, true))
 }
 
-/// A run like it from other draws, in which nothing failed.
+/// A similar run from other draws, in which nothing failed.
 pub fn flawless(seed: u64) -> Summary {
     summary_of(&draw(seed.wrapping_mul(FIRST_SEED), false))
 }
@@ -89,7 +89,7 @@ pub fn designed() -> RunRecord {
     made
 }
 
-/// A search that ended between 200 and 300 a second; at 800 it was the generator that gave up.
+/// A search that ended between 200 and 300 a second; at 800 the generator was the limit.
 pub fn capacity() -> Capacity {
     let step = |trial: u32, rate: f64, result: StepResult, p99_ms: Option<u64>| CapacityStep {
         rate,
@@ -128,7 +128,7 @@ pub fn capacity() -> Capacity {
     }
 }
 
-/// Six blocks about this relative difference.
+/// Six blocks with ratios around this relative difference.
 fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
     const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
     let middle = 1.0 + difference;
@@ -215,7 +215,7 @@ fn finding() -> Finding {
     }
 }
 
-/// Where it comes from.
+/// The run's provenance.
 pub fn run() -> Run {
     Run {
         id: "20261121T073000Z-shop-at-500".into(),

@@ -1,4 +1,4 @@
-//! What a finding, an exit code, a kind of failure or a term means: a table each, and one look-up.
+//! Explains a finding, an exit code, a kind of failure or a term: one table for each, and one look-up.
 
 use record::FailureKind;
 
@@ -8,7 +8,7 @@ use crate::findings;
 /// An entry of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is looked up by.
+    /// The name to look up.
     pub name: &'static str,
     /// A few sentences.
     pub meaning: &'static str,
@@ -36,7 +36,7 @@ pub const EXIT_CODES: &[Entry] = &[
     entry("101", "A bug of proofload itself."),
 ];
 
-/// The words of this instrument, one meaning each.
+/// The terms of this instrument, one meaning each.
 pub const GLOSSARY: &[Entry] = &[
     entry("experiment", "The file that says what is asked, of which target, under which load."),
     entry("question", "What the experiment wants to know, in one sentence."),
@@ -223,8 +223,8 @@ const fn entry(name: &'static str, meaning: &'static str) -> Entry {
     Entry { name, meaning }
 }
 
-/// What this finding, rule of our own summary, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
-/// `s` is forgiven.
+/// The meaning of this finding, consistency rule, exit code, kind of failure or term. Case, `-` and `_` instead of
+/// spaces, and a plural `s` of a term do not matter.
 pub fn explain(wanted: &str) -> Option<String> {
     let key = key(wanted);
     let is = |name: &str| self::key(name) == key;
@@ -252,7 +252,7 @@ pub fn explain(wanted: &str) -> Option<String> {
     Some(format!("{}: {}", term.name, term.meaning))
 }
 
-/// Everything that can be explained, table by table, each with its heading.
+/// All names that can be explained: one list per table, with its heading.
 pub fn tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let named = |entries: &[Entry]| entries.iter().map(|entry| entry.name).collect();
     vec![

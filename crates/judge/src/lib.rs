@@ -1,13 +1,13 @@
 //! After a run: from facts to a summary, findings and a verdict.
 //!
-//! Pure: files only through `Read` and `Write`; no clock. Not here: what a trial leaves behind (see
-//! `record`), and how a run looks on a page (see `pages`).
+//! Pure: files only through `Read` and `Write`; no clock. Not here: what a trial records (see `record`), and how a
+//! run looks on a page (see `pages`).
 //!
-//! In reading order: [`summarize`] makes the summary of each trial; [`case`] is what the judgements look at, and
+//! In reading order: [`summarize`] makes the summary of each trial; [`case`] is the input of the judgements, and
 //! [`validity`] decides whether a trial may be used; [`findings`], [`criteria`], [`comparison`] and [`verdict`] judge
-//! it; [`consistency`] checks its arithmetic; [`capacity`] puts the trials of a search together, [`scaling`] closed
-//! loads of different sizes; [`part_times`] sums what operations spent in the parts of the target; [`run_record`] is
-//! what a page is made from; [`explain`] defines the terms.
+//! it; [`consistency`] checks its arithmetic; [`capacity`] combines the trials of a search, [`scaling`] closed loads
+//! of different sizes; [`part_times`] sums the time that operations spent in the parts of the target; [`run_record`]
+//! is the input of a page; [`explain`] defines the terms.
 
 pub mod capacity;
 pub mod case;

@@ -1,14 +1,14 @@
-//! What operations spent in the parts of the target that tell theirs: the one rule for tables and findings.
+//! The time that operations spent in the parts of the target that report theirs: one rule for tables and findings.
 //!
-//! Means alone add up, so all times are means. A part has one where it was told about as often as operations
-//! succeeded, since the service time holds those alone: where fewer than nine in ten told it, or so many failed ones
-//! told it as well that they would make up a tenth, its time counts for whatever is around it.
+//! All times are means, since only means add up. A part has a time if it was reported about as often as operations
+//! succeeded, since the service time covers only those. If fewer than nine in ten reported it, or if it was reported
+//! by so many failed ones that they make up a tenth, its time counts for the part around it.
 
 use std::collections::BTreeMap;
 
 use record::summary::{Distribution, Operation};
 
-/// How many took how many nanoseconds together.
+/// A sum of times and their number.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimeSum {
     /// Operations.
@@ -22,7 +22,7 @@ impl TimeSum {
         self.total += u128::from(of.mean_ns) * u128::from(of.count);
     }
 
-    /// Nanoseconds each.
+    /// Mean in nanoseconds.
     pub fn mean(self) -> u64 {
         u64::try_from(self.total / u128::from(self.count.max(1))).unwrap_or(u64::MAX)
     }
@@ -38,7 +38,7 @@ pub struct PartTimes<'a> {
 }
 
 impl<'a> PartTimes<'a> {
-    /// In one trial.
+    /// The times in one trial.
     pub fn of(operation: &'a Operation) -> Self {
         let mut spent = Self::default();
         spent.add(operation);
@@ -55,29 +55,29 @@ impl<'a> PartTimes<'a> {
         }
     }
 
-    /// How often a part that the experiment names was told.
+    /// How often a part that the experiment names was reported.
     pub fn count(&self, part: &str) -> Option<u64> {
         self.parts.get(part).map(|sum| sum.count)
     }
 
-    /// Mean time of a part in nanoseconds, if it was told about as often as operations succeeded.
+    /// Mean time of a part in nanoseconds, if it was reported about as often as operations succeeded.
     pub fn mean(&self, part: &str) -> Option<u64> {
         let (told, all) = (self.parts.get(part)?, self.service.count);
         (told.count * 10 >= all * 9 && all * 10 >= told.count * 9).then(|| told.mean())
     }
 
-    /// Mean time of a part without those that are inside of it.
+    /// Mean time of a part without the parts inside it.
     pub fn own(&self, part: &str) -> Option<u64> {
         Some(self.mean(part)?.saturating_sub(self.inside(Some(part))))
     }
 
-    /// Mean of what no part told.
+    /// Mean of the time that no part reported.
     pub fn outside(&self) -> u64 {
         self.service.mean().saturating_sub(self.inside(None))
     }
 
-    /// Whether the parts inside of anything took no longer than that, but for a hundredth: they do where they overlap,
-    /// or where operations that failed told them.
+    /// Whether the parts inside anything took no longer than that, within 1 %. Parts take longer if they overlap, or
+    /// if failed operations reported them.
     pub fn adds_up(&self) -> bool {
         let fits = |inside: u64, whole: u64| u128::from(inside) * 100 <= u128::from(whole) * 101;
         let told =
@@ -86,7 +86,7 @@ impl<'a> PartTimes<'a> {
             .all(|(inside, whole)| fits(inside, whole))
     }
 
-    /// Mean time of the parts right inside of this one, or of none.
+    /// Mean time of the parts directly inside this one, or inside none.
     fn inside(&self, outer: Option<&str>) -> u64 {
         let inside = self.parts.keys().filter(|inner| self.outer(inner) == outer);
         inside.filter_map(|inner| self.mean(inner)).sum()
@@ -95,7 +95,7 @@ impl<'a> PartTimes<'a> {
     /// The nearest part around this one that has a time.
     fn outer(&self, part: &str) -> Option<&'a str> {
         let mut outer = self.within.get(part).copied();
-        // Never longer than there are parts, whatever a record says.
+        // At most as many steps as there are parts, even if a record contains a cycle.
         for _ in 0..self.parts.len() {
             match outer {
                 Some(name) if self.mean(name).is_none() => outer = self.within.get(name).copied(),

@@ -1,7 +1,7 @@
-//! What a page is made from: the summary, the plan, and what changed over the time of each trial.
+//! The input of a page: the summary, the plan, and each trial over time.
 //!
-//! Read from the run folder, so that every page can be made again later. Larger files, which some
-//! formats pass through, stay there.
+//! It is read from the run folder, so that every page can be made again later. Larger files, which some formats copy,
+//! stay there.
 
 mod arm_times;
 
@@ -16,7 +16,7 @@ use stats::{COARSE, Histogram};
 
 pub use arm_times::{ArmTimes, Percentile, reported_trials};
 
-/// A run, as pages see it.
+/// A run, as input of a page.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
     /// `summary.json`.
@@ -25,7 +25,7 @@ pub struct RunRecord {
     pub plan: serde_json::Value,
     /// In the order of execution.
     pub trials: Vec<TrialRecord>,
-    /// Of several arms, what operations took in each; in the order of the summary.
+    /// For a run with several arms, the times of each; in the order of the summary.
     pub arms: Vec<ArmTimes>,
 }
 
@@ -49,13 +49,13 @@ pub struct WindowRow {
     pub window: u64,
     /// The operation; `all` for the total.
     pub operation: String,
-    /// Due in it.
+    /// Operations due in it.
     pub planned: u64,
-    /// Of those, ended well.
+    /// Those of them that succeeded.
     pub succeeded: u64,
-    /// Of those, ended badly, by kind.
+    /// Those of them that failed, by kind.
     pub failed: BTreeMap<String, u64>,
-    /// Of those, never begun or abandoned.
+    /// Those of them that were never begun or were abandoned.
     pub missed: u64,
     /// By intended start.
     pub response_time: Option<WindowTimes>,
@@ -63,7 +63,7 @@ pub struct WindowRow {
     pub service_time: Option<WindowTimes>,
 }
 
-/// What a window's histogram says, to 1/128.
+/// Figures of a window's histogram, to 1/128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowTimes {
     /// Values.
@@ -79,7 +79,7 @@ pub struct WindowTimes {
 impl RunRecord {
     /// Reads a finished run.
     ///
-    /// Errors: of the folder; a trial without windows or events is passed over
+    /// Errors: of the folder; a trial without windows or events is skipped
     pub fn read(reader: &RunReader<'_>) -> Result<Self, RecordError> {
         let summary = reader.summary()?;
         let mut trials = Vec::new();
@@ -95,7 +95,7 @@ impl RunRecord {
             }
         }
         trials.sort_by_key(|trial| trial.index);
-        // The trials of a search are of as many rates.
+        // The trials of a search are at as many different rates.
         let together = summary.arms.len() > 1 && summary.capacity.is_none();
         let arms = summary.arms.iter().filter(|_| together);
         let arms = arms.filter_map(|arm| ArmTimes::read(reader, arm)).collect();
@@ -133,11 +133,11 @@ impl TrialRecord {
     }
 }
 
-/// Gathers rows from windows that come in parts. Histograms of one window at a time are in memory.
+/// Collects rows from windows that come in parts. Only the histograms of one window are in memory.
 struct Rows {
     operations: Vec<String>,
     rows: BTreeMap<u64, Vec<WindowRow>>,
-    /// The window whose parts are coming, with its histograms of all operations together.
+    /// The current window, with its histograms of all operations together.
     current: Option<u64>,
     all: [Option<Histogram>; 2],
 }
@@ -196,7 +196,7 @@ impl Rows {
 }
 
 impl WindowRow {
-    /// Ended badly, of any kind.
+    /// Failed operations, of any kind.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
     }
@@ -210,8 +210,8 @@ impl WindowRow {
         }
     }
 
-    /// Response and service time. Of a window that comes twice the larger part stands: quantiles of two
-    /// histograms cannot be added.
+    /// Response and service time. If a window comes twice, the larger part counts, since quantiles of two histograms
+    /// cannot be combined.
     fn add_times(&mut self, [response, service]: [Option<&Histogram>; 2]) {
         let larger = |kept: Option<WindowTimes>, seen: Option<&Histogram>| {
             let seen = seen.and_then(WindowTimes::of);

@@ -1,6 +1,6 @@
-//! Closed loads of different sizes: what more connections or users get done.
+//! Closed loads of different sizes: the throughput with more connections or users.
 //!
-//! In reading order: [`of`] finds the arms that differ in that alone; [`law`] fits the Universal Scalability Law.
+//! In reading order: [`of`] finds the arms that differ only in size; [`law`] fits the Universal Scalability Law.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use stats::capacity::scalability::{Fit, LoadPoint};
 
 use crate::concurrency;
 
-/// Levels from which the three coefficients of the law are more than a line through the points.
+/// Levels from which a fit of the law's three coefficients is more than a line through the points.
 pub const LEVELS: usize = 4;
-/// A worker that is busier bounds the throughput itself.
+/// A worker that uses more than this share of its core limits the throughput itself.
 const BUSY: f64 = 0.9;
 
 /// One for each factor that sets the size of a closed load, and each combination of the others; with two sizes or
-/// more. Levels with a trial that was `crowded` (by its number) have no part in the law.
+/// more. Levels with a `crowded` trial (by its number) are left out of the law.
 pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
     let mut found: Vec<(Scaling, Vec<LoadPoint>)> = Vec::new();
     let mut factors: Vec<&String> = arms.iter().flat_map(|arm| arm.factors.keys()).collect();
@@ -32,7 +32,7 @@ pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
             let known = found[from..].iter_mut().find(|(one, _)| one.stratum == stratum);
             match known {
                 Some((one, all)) if are_alike(&one.actors, actors) => {
-                    // One stream a connection is a level of streams.
+                    // One stream per connection is a level of streams.
                     if actors == "streams" {
                         one.actors = actors.to_owned();
                     }
@@ -61,12 +61,12 @@ pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
     fitted.collect()
 }
 
-/// Whether both count what is under way at most: connections with one stream each stand beside some with several.
+/// Whether both limit the number in flight: connections with one stream each may be compared with some with several.
 fn are_alike(one: &str, other: &str) -> bool {
     one == other || (one != "users" && other != "users")
 }
 
-/// The Universal Scalability Law through these points; none where they are too few.
+/// The Universal Scalability Law through these points; none if there are too few.
 pub fn law(points: &[LoadPoint], seed: u64) -> Option<Scalability> {
     let fit = Fit::of(points, seed)?;
     Some(Scalability {
@@ -84,7 +84,7 @@ pub fn law(points: &[LoadPoint], seed: u64) -> Option<Scalability> {
     })
 }
 
-/// What an arm with a closed load got done, as a whole and in each trial that may be used.
+/// The throughput of an arm with a closed load, over all and in each of the trials that are not invalid.
 fn point(
     arm: &Arm,
     crowded: &BTreeSet<u32>,
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::example;
 
-    /// Arms of the 2 × N design with goodput by the law; the load is what the factor says.
+    /// Arms of the 2 × N design with goodput by the law; the factor sets the load.
     fn arms(levels: &[u32], trials: u32, goodput: impl Fn(u32, u32) -> f64) -> Vec<Arm> {
         let mut arm = example::summary().arms.remove(0);
         let trial = arm.trials.remove(0);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_truth_of_noisy_trials() {
-        // Without crosstalk, each trial up to 3 % beside the law.
+        // Without crosstalk, with each trial up to 3 % off the law.
         let noisy = |n: u32, trial: u32| {
             let n = f64::from(n);
             let noise = [0.97, 1.01, 1.03, 0.99][(trial as usize + n as usize) % 4];

@@ -1,8 +1,8 @@
-//! In words: how the kernel scheduled the workers, why not better, and what to do about it.
+//! As text: how the kernel scheduled the workers, why not better, and how to improve it.
 
 use record::summary::{Scheduling, SchedulingPolicy, SchedulingReason};
 
-/// What the workers had, and why it was no better.
+/// The scheduling of the workers, and why it was no better.
 pub fn in_words(scheduling: &Scheduling) -> String {
     let had = match scheduling {
         Scheduling { policy: SchedulingPolicy::Fifo, .. } => "SCHED_FIFO, priority 1".to_owned(),
@@ -38,7 +38,7 @@ fn why(reason: SchedulingReason) -> &'static str {
     }
 }
 
-/// How to get better scheduling, as an imperative; none where the choice was right or lies in the load.
+/// How to get better scheduling, as an imperative; none where the choice was right or follows from the load.
 pub fn remedy(scheduling: &Scheduling) -> Option<&'static str> {
     match scheduling.reason? {
         SchedulingReason::NotPermitted => Some(

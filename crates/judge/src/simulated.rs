@@ -1,5 +1,5 @@
-//! Trials made from a list of operations, recorded as the engine records them: for tests of everything
-//! that follows from a record.
+//! Trials made from a list of operations, recorded as the engine records them: for tests of everything that is
+//! computed from a record.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,10 +22,10 @@ const START: u64 = 1_000_000_000_000;
 pub const SPANS: [&str; 5] = ["connect", "first_byte", "front", "gateway", "embed"];
 const SECOND: u64 = 1_000_000_000;
 
-/// One operation, due at a whole multiple of the gap.
+/// One operation, due at a whole multiple of the interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Op {
-    /// Released so much too late, in nanoseconds.
+    /// How late it was released, in nanoseconds.
     pub lag: u64,
     /// From release to answer, in nanoseconds.
     pub service: u64,
@@ -34,7 +34,7 @@ pub struct Op {
 }
 
 impl Op {
-    /// Released in time, and answered.
+    /// Released on time, and answered.
     pub fn answered(service: u64) -> Self {
         Self { lag: 10_000, service, outcome: Some(Outcome::Succeeded) }
     }
@@ -58,7 +58,7 @@ pub fn file(load: &str, criteria: &[&str]) -> String {
     )
 }
 
-/// Carries out `count` operations at `rate` per second; each carries the item 2.
+/// Simulates `count` operations at `rate` per second; each carries the item 2.
 pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> Op) -> Simulated {
     let plan = plan(file, &Options::default());
     let planned = plan.trials[0].clone();
@@ -66,7 +66,7 @@ pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> Op) -> S
     Simulated { plan, trial, windows }
 }
 
-/// Carries out every trial of a designed experiment; `one` is asked for the operations of each.
+/// Simulates every trial of a designed experiment; `one` gives the operations of each.
 pub fn designed(
     file: &str,
     options: &Options,
@@ -76,7 +76,7 @@ pub fn designed(
     designed_with(file, options, (rate, count), one, |_, _| ())
 }
 
-/// The same, with facts of each trial changed by `change`.
+/// The same; `change` then changes the facts of each trial.
 pub fn designed_with(
     file: &str,
     options: &Options,

@@ -6,19 +6,19 @@ use record::summary::{Model, Observer, TrialSummary, Validity};
 use crate::case::{Facts, SteadyStateTest, departure, gave_up};
 use plan::number::{count, duration, percent};
 
-/// Share of dispatch lag in the slowest hundredth that moves a result.
+/// A generator is late if dispatch lag is more than this share of the time of the slowest hundredth.
 const TAIL_SHARE_LIMIT: f64 = 0.1;
-/// Lag below this moves no result, whatever its share.
+/// Lag below this changes no result, whatever its share.
 const LAG_LIMIT_NS: u64 = 1_000_000;
-/// Share of late operations that moves a result.
+/// Share of late operations, or of the response time that waiting takes, above which a result changes.
 const LATE_LIMIT: f64 = 0.01;
-/// Share of the measure phase that a closed loop may wait for its processor, and of the time in which it has work that a
-/// system may: the margin within which rates count as equal.
+/// A share of waiting that changes a result: it is the margin within which rates count as equal. Of the measure phase
+/// for a closed loop, of the time in which it has work for a system.
 const CROWDED_FROM: f64 = 0.05;
-/// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
+/// A p99 of lag above this is worth a note: a good pacer keeps 40 to 150 µs.
 const LAG_NOTED_NS: u64 = 250_000;
 
-/// The validity of a trial and the sentences behind it. The gravest one wins; every note is kept.
+/// The validity of a trial and its reasons. The most serious reason decides; every note is kept.
 pub fn judge(
     trial: &TrialSummary,
     facts: &Facts,
@@ -28,7 +28,7 @@ pub fn judge(
     let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
     let overload = overload(trial, facts);
     let crowding = system_crowding(trial, facts);
-    // Somebody else's work may be what the target could not hold the rate for.
+    // Other programs may be the reason that the target could not sustain the rate.
     let invalid = !reasons.is_empty() || (overload.is_some() && crowding.is_some());
     let overloaded = overload.is_some();
     reasons.extend(crowding.into_iter().chain(overload));
@@ -75,8 +75,8 @@ pub fn lateness(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     })
 }
 
-/// Whether the trial lacks nothing but a generator in time. What failed or was never begun remains on the table, and so
-/// does what an observer missed: lateness is no excuse for a wrong answer.
+/// Whether lateness of the generator is the only defect of the trial. Failed or missed operations and unmet
+/// expectations of an observer are other defects: lateness does not excuse a wrong answer.
 pub fn is_late_alone(trial: &TrialSummary, facts: &Facts) -> bool {
     let held = |observer: &Observer| observer.expect.as_ref().is_none_or(|expect| expect.holds);
     lateness(trial, facts).is_some()
@@ -87,8 +87,8 @@ pub fn is_late_alone(trial: &TrialSummary, facts: &Facts) -> bool {
         && trial.observers.iter().all(held)
 }
 
-/// By what a closed loop was held up beside its target, if it was: nothing is late there, so that the waiting itself is
-/// all that shows. Users who think have time to wait in.
+/// Why a closed loop was held up outside its target, if it was. Nothing in a closed loop is late, so the waiting
+/// itself is the only sign. Users with think time can absorb the waiting.
 pub fn crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let thinks = facts.think_mean_ns.is_some_and(|think| think > 0);
     if trial.load.model == Model::Open || thinks {
@@ -109,9 +109,9 @@ pub fn crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     ))
 }
 
-/// By what the system under test was held up, if it was: other programs used its machine, or the hypervisor did, and it
-/// waited. Times are then longer than its own, and rates lower. Threads that wait for each other's processor are the
-/// system's own affair.
+/// Why the system under test was held up, if it was: it waited while other programs used its machine, or the
+/// hypervisor took processor time away. Its times are then longer than its own, and its rates lower. Threads that
+/// wait for each other's processor are part of the system's own behaviour.
 pub fn system_crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     let waiting = Waiting::of(trial)?;
     let stolen = trial.generator.steal_ratio;
@@ -130,18 +130,18 @@ pub fn system_crowding(trial: &TrialSummary, facts: &Facts) -> Option<String> {
         .then(|| format!("the system waited for its processors: {}", causes.join(", and ")))
 }
 
-/// How long processes of the trial waited for a processor because of programs that are no part of the run.
+/// How long processes of the trial waited for a processor because of programs outside the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
     /// Processors that those programs used.
     pub others_cores: f64,
-    /// Their part of all the waiting, as large as their part of the processor time that was used.
+    /// The share of all the waiting that those programs caused: their share of the processor time that was used.
     waited_ns: f64,
     ran_ns: f64,
 }
 
 impl Waiting {
-    /// None where the run started no process, or where nothing is known of other programs.
+    /// None where the run started no process.
     pub fn of(trial: &TrialSummary) -> Option<Self> {
         let processes = || trial.systems.iter().flat_map(|system| &system.processes);
         processes().next()?;
@@ -153,12 +153,12 @@ impl Waiting {
         Some(Self { others_cores, waited_ns: waited_ns * others_ns / used_ns, ran_ns })
     }
 
-    /// Of the time in which the processes had work.
+    /// As a share of the time in which the processes had work.
     pub fn ratio(&self) -> f64 {
         self.waited_ns / (self.waited_ns + self.ran_ns).max(1.0)
     }
 
-    /// Whether the others used enough, and the waiting is long enough beside the work and beside the response times.
+    /// Whether the others used enough, and the waiting is long enough compared with the work and the response times.
     fn moves_a_result(&self, trial: &TrialSummary, facts: &Facts) -> bool {
         let operations = (trial.total.succeeded + trial.total.failed).max(1) as f64;
         let response_ns = trial.total.response_time.mean_ns as f64;
@@ -168,7 +168,7 @@ impl Waiting {
     }
 }
 
-/// An overflown p99 is as late as can be.
+/// The p99 of dispatch lag; the greatest possible value where it is beyond the histogram's range.
 fn lag_p99(trial: &TrialSummary) -> u64 {
     let lag = &trial.generator.dispatch_lag;
     let entry = lag.quantiles.iter().find(|entry| entry.q == 0.99);
@@ -188,7 +188,7 @@ fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     })
 }
 
-/// What stands against a steady state.
+/// The departures from a steady state.
 fn departures(trial: &TrialSummary, facts: &Facts) -> Vec<String> {
     let alarms = facts.steady.alarms().iter();
     alarms

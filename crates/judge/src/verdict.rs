@@ -1,4 +1,4 @@
-//! The verdict of a run, and what its exit code is.
+//! The verdict of a run, and its exit code.
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
@@ -13,18 +13,18 @@ use serde_json::Value;
 use crate::findings::{self, all_failed, in_arm};
 use plan::number;
 
-/// Ran; every criterion passed, or none was set (*measured*).
+/// Every criterion passed, or none was set (*measured*).
 pub const PASSED: u8 = 0;
 /// A criterion failed, also by overload.
 pub const FAILED: u8 = 1;
 /// Inconclusive or invalid.
 pub const UNDECIDED: u8 = 3;
-/// Why a run has fewer trials than planned, where somebody ended it.
+/// The reason of an interrupted run.
 const INTERRUPTED: &str = "the run was interrupted";
-/// Nothing worked, or a trial of a search could not be carried out.
+/// No operation succeeded, or a trial of a search could not be carried out.
 pub const COULD_NOT_RUN: u8 = 4;
 
-/// The verdict from what has been judged already: validity of trials, criteria, findings.
+/// The verdict from the validity of trials, the criteria and the findings.
 pub fn of(summary: &Summary) -> Verdict {
     let mut verdict = decided(summary);
     verdict.reasons.extend(spared(summary));
@@ -89,8 +89,8 @@ pub fn exit_code(summary: &Summary) -> u8 {
     }
 }
 
-/// Whether trials without a steady state leave enough to conclude from: every criterion was decided without one, and in
-/// each arm most trials have one.
+/// Whether trials without a steady state leave enough for a verdict: there are criteria, and in each arm most trials
+/// have a steady state.
 fn does_without_steady_state(summary: &Summary) -> bool {
     let steady = |arm: &Arm| {
         let count = |steady: bool| {
@@ -101,7 +101,7 @@ fn does_without_steady_state(summary: &Summary) -> bool {
     !summary.criteria.is_empty() && summary.arms.iter().all(steady)
 }
 
-/// Which trials had no steady state, where the run passed all the same.
+/// A note on trials without a steady state in a run that passed.
 fn unsteady(summary: &Summary) -> Option<String> {
     let unsteady = summary.counted().filter(|trial| trial.validity == Validity::NoSteadyState);
     let mut trials: Vec<u32> = unsteady.map(|trial| trial.index).collect();
@@ -110,14 +110,14 @@ fn unsteady(summary: &Summary) -> Option<String> {
     Some(format!("no steady state in {}{left_out}", number::trials(&trials)?))
 }
 
-/// Trials in which nothing was sent: whatever is asked of them holds, and says nothing.
+/// Trials in which nothing was sent: every criterion holds for them, and that shows nothing.
 fn empty(summary: &Summary) -> Option<String> {
     let empty = summary.counted().filter(|trial| trial.accounting.planned == 0);
     let trials: Vec<u32> = empty.map(|trial| trial.index).collect();
     Some(format!("nothing was sent in the measure phase of {}", number::trials(&trials)?))
 }
 
-/// Trials without what the experiment was to do to its processes: they were about something else.
+/// Trials without a planned fault: they tested something else.
 fn undone_faults(summary: &Summary) -> Option<String> {
     let is_undone = |finding: &&Finding| {
         let undone = finding.evidence.get("not_done").and_then(Value::as_u64);
@@ -129,7 +129,7 @@ fn undone_faults(summary: &Summary) -> Option<String> {
     Some(format!("a planned fault could not be done in {}", number::trials(&trials)?))
 }
 
-/// Which trials the run is judged without, since the file spares their blocks.
+/// A note on the trials whose blocks are judged without them, as the file permits.
 fn spared(summary: &Summary) -> Option<String> {
     let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     let spared = trials.filter(|trial| trial.counts_for == CountsFor::Spared);
@@ -148,7 +148,7 @@ fn spared(summary: &Summary) -> Option<String> {
     Some(text)
 }
 
-/// In how many trials a closed load or the system waited for its processor, whatever came of the run.
+/// Notes on trials in which a closed load or the system waited for its processor, whatever the verdict.
 fn crowd(summary: &Summary) -> impl Iterator<Item = String> {
     const WAITED: [(&str, &str); 2] = [
         (
@@ -169,7 +169,7 @@ fn crowd(summary: &Summary) -> impl Iterator<Item = String> {
     })
 }
 
-/// A run with which nothing is wrong: where no criterion was set it has passed nothing, whatever failed in it.
+/// A run without defects. If no criterion was set, it has passed nothing, whatever failed in it.
 fn passed(summary: &Summary) -> Verdict {
     let asked = distinct(summary, |one| &one.text);
     let result = if asked == 0 { Judgement::Measured } else { Judgement::Pass };
@@ -192,7 +192,7 @@ fn is_expected_of_observers(summary: &Summary) -> bool {
     summary.counted().flat_map(|trial| &trial.observers).any(|one| one.expect.is_some())
 }
 
-/// A criterion is judged once an arm: how many there are of them, or of the arms.
+/// The number of distinct criteria, or of their arms: a criterion is judged once per arm.
 fn distinct(summary: &Summary, of: fn(&Criterion) -> &str) -> usize {
     summary.criteria.iter().map(of).collect::<BTreeSet<_>>().len()
 }
@@ -204,7 +204,7 @@ fn in_all_arms(summary: &Summary) -> String {
     }
 }
 
-/// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
+/// A note on how many comparisons are decided. None of them fails a run; only criteria do.
 fn comparisons(summary: &Summary) -> Option<String> {
     let all = summary.comparisons.len();
     let open = summary.comparisons.iter().filter(|one| one.result == Change::Undecided).count();
@@ -221,9 +221,9 @@ fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
     Verdict { result, reasons }
 }
 
-/// Trials of this validity, each with its reason; many that have the same kind of reason are told at once.
+/// Trials of this validity, each with its reason; many with the same kind of reason are reported together.
 fn because(summary: &Summary, validity: Validity) -> Vec<String> {
-    /// More are told by the worst of them.
+    /// More trials than this are represented by the worst one.
     const ALONE: usize = 3;
     let mut concerned: Vec<&TrialSummary> =
         summary.counted().filter(|trial| trial.validity == validity).collect();
@@ -254,8 +254,8 @@ fn why(trial: &TrialSummary) -> &str {
     trial.reasons.first().map_or("see its findings", String::as_str)
 }
 
-/// What orders trials of one kind of reason: how late the generator was, what was never begun, or how much there is to
-/// be said.
+/// The order of trials with one kind of reason: by lateness of the generator, by missed operations, or by the number
+/// of reasons.
 fn gravity(trial: &TrialSummary) -> f64 {
     match trial.validity {
         Validity::Invalid => trial.generator.tail_share.dispatch_lag,
@@ -266,7 +266,7 @@ fn gravity(trial: &TrialSummary) -> f64 {
     }
 }
 
-/// What was expected of observers and does not hold, or could not be judged.
+/// Expectations of observers that do not hold, or that could not be judged.
 fn expectations(trial: &TrialSummary, unjudged: bool) -> impl Iterator<Item = String> + '_ {
     let expected = trial.observers.iter().filter_map(|one| Some((&one.name, one.expect.as_ref()?)));
     let concerned =
@@ -280,7 +280,7 @@ fn expectations(trial: &TrialSummary, unjudged: bool) -> impl Iterator<Item = St
     })
 }
 
-/// One sentence a criterion, whatever the number of arms in which it came out like this.
+/// One sentence per criterion, however many arms have this result.
 fn criteria(summary: &Summary, result: Judgement, words: &str) -> Vec<String> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for criterion in summary.criteria.iter().filter(|criterion| criterion.result == result) {
@@ -303,7 +303,7 @@ fn criteria(summary: &Summary, result: Judgement, words: &str) -> Vec<String> {
 
 /// The first few of them.
 fn some(arms: &[&str]) -> String {
-    /// More are counted and not named.
+    /// More arms than this are counted and not named.
     const NAMED: usize = 3;
     let named: Vec<&str> = arms.iter().take(NAMED).copied().collect();
     let more = match arms.len().saturating_sub(NAMED) {

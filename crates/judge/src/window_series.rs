@@ -11,8 +11,8 @@ pub struct WindowSeries {
 }
 
 impl WindowSeries {
-    /// Nothing seen yet. Thresholds in nanoseconds, ascending, `None` where a quantile falls among operations
-    /// without a time.
+    /// An empty series. Thresholds in nanoseconds, ascending, `None` where a quantile falls among operations without
+    /// a time.
     pub fn new(thresholds: impl IntoIterator<Item = Option<u64>>) -> Self {
         let thresholds: Vec<u64> =
             thresholds.into_iter().map(|threshold| threshold.unwrap_or(u64::MAX)).collect();
@@ -20,7 +20,7 @@ impl WindowSeries {
         Self { thresholds, windows }
     }
 
-    /// Adds what a window holds. `without_time` operations count as beyond every threshold.
+    /// Adds a window. `without_time` operations count as beyond every threshold.
     pub fn add(&mut self, window: u64, times: Option<&stats::Histogram>, without_time: u64) {
         let total = times.map_or(0, stats::Histogram::count) + without_time;
         let Ok(place) = usize::try_from(window) else { return };
@@ -33,7 +33,8 @@ impl WindowSeries {
         }
     }
 
-    /// Dispersion at the threshold in this place, not below what those before it show.
+    /// Dispersion at the threshold at this place; where its own is not known well enough, at least what the
+    /// thresholds before it predict.
     pub fn dispersion(&self, place: usize) -> Dispersion {
         Dispersion::of_tail(&self.windows[..=place])
     }
@@ -44,7 +45,7 @@ impl WindowSeries {
         &self.windows
     }
 
-    /// Values of all windows.
+    /// Number of values in all windows.
     pub fn total(&self) -> u64 {
         self.windows
             .first()

@@ -1,4 +1,4 @@
-//! One line a window and operation.
+//! One line per window and operation.
 
 use std::io::{self, Write};
 
@@ -38,20 +38,20 @@ pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io:
     table.finish()
 }
 
-/// The table, trial after trial.
+/// The table, with one trial after the other.
 pub(super) struct Table<W: Write> {
     csv: csv::Writer<W>,
 }
 
 impl<W: Write> Table<W> {
-    /// Begins it with its header.
+    /// Starts the table with its header.
     pub(super) fn new(out: W) -> io::Result<Self> {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(HEADER)?;
         Ok(Self { csv })
     }
 
-    /// Appends the windows of a trial of this arm, each so long.
+    /// Appends the windows of a trial of this arm, each of this length.
     pub(super) fn trial(
         &mut self,
         trial: &TrialRecord,
@@ -65,7 +65,7 @@ impl<W: Write> Table<W> {
         Ok(())
     }
 
-    /// Hands everything over.
+    /// Flushes the table.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.csv.flush()
     }

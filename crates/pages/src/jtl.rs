@@ -1,6 +1,6 @@
-//! JMeter's results (JTL, CSV form): one line an operation, from raw samples.
+//! JMeter's results (JTL, CSV form): one line per operation, from raw samples.
 //!
-//! `elapsed` is response time from the intended start; milliseconds, as JMeter has it.
+//! `elapsed` is response time from the intended start, in milliseconds as in JMeter.
 
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
-//! Pages and exports: each is a function of a [`RunRecord`], one file a format, one row in a table.
+//! Pages and exports: each is a function of a [`RunRecord`], with one file per format, and one row in a table.
 //!
-//! Not here: which files a run folder gets and what goes to the screen (see the binary).
+//! Not here: which files a run folder gets, and what is printed on the screen (see the binary).
 //!
-//! In reading order: [`tables`] what pages say, `outline` in which order; [`terminal`], [`markdown`], [`html`] how they look;
-//! [`progress`] the line of the live display; [`stored`] runs held against each other; then the formats of other tools;
-//! [`unfinished`] what a killed run still yields.
+//! In reading order: [`tables`] is the content of pages, `outline` its order; [`terminal`], [`markdown`] and [`html`]
+//! are layouts; [`progress`] is the line of the live display; [`stored`] shows comparisons of stored runs; then come
+//! formats of other tools; [`unfinished`] exports a killed run.
 
 mod csv;
 mod hgrm;
@@ -34,9 +34,9 @@ use judge::run_record::RunRecord;
 /// A format in which a run can be written.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
-    /// As in `--format`.
+    /// Its name in `--format`.
     pub name: &'static str,
-    /// What it is, for the help.
+    /// Its description, for the help.
     pub about: &'static str,
     /// Whether the run must have been made with `--samples`.
     pub needs_samples: bool,
@@ -75,7 +75,7 @@ impl Format {
 
     /// Writes the run in this format.
     ///
-    /// Errors: of `out`; `NotFound` where a file is missing that the format passes through
+    /// Errors: of `out`; `NotFound` if a file that the format copies is missing
     pub fn write(
         &self,
         run: &RunRecord,

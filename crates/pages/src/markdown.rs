@@ -15,7 +15,7 @@ pub fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result
     out.write_all(render(&run.summary).as_bytes())
 }
 
-/// The page. Verdict and question first; what is looked up rather than read is folded.
+/// The page. Verdict and question come first; reference tables are folded.
 pub fn render(summary: &Summary) -> String {
     let mut page = format!("# {}\n\n", text(&summary.run.title));
     if summary.rehearsal {
@@ -62,7 +62,7 @@ fn lead(page: &mut String, section: &Section) {
     }
 }
 
-/// A table by itself.
+/// A single table.
 pub fn table(table: &Table) -> String {
     let mut page = String::new();
     push_table(&mut page, table, 1);
@@ -84,13 +84,13 @@ pub fn push_table(page: &mut String, table: &Table, level: usize) {
     }
 }
 
-/// A cell, whose lines stand below each other.
+/// A cell, with its lines below each other.
 fn cell(raw: &str) -> String {
     raw.split('\n').map(text).collect::<Vec<_>>().join("<br>")
 }
 
-/// Text that cannot end a cell, start a tag or become a heading. What stands between two backquotes is
-/// left as it is, except for the end of a cell. Nothing in it steers a terminal.
+/// Text that cannot end a cell, start a tag or become a heading. Text between two backquotes is kept, except for the
+/// end of a cell. Control characters of a terminal are removed.
 pub fn text(raw: &str) -> String {
     let raw = &*printable(raw);
     let mut safe = String::with_capacity(raw.len());
@@ -111,8 +111,8 @@ pub fn text(raw: &str) -> String {
     safe
 }
 
-/// Where the code ends that this text begins with. Only a lone backquote closes what a lone one opens;
-/// code with a backslash in it might end a cell.
+/// The end of the code at the start of this text. A single backquote closes only what a single one opened; code with
+/// a backslash might end a cell, so it does not count as code.
 fn code(text: &str) -> Option<usize> {
     let quote = |place: usize| text.as_bytes().get(place) == Some(&b'`');
     let is_lone = |place: &usize| quote(*place) && !quote(place - 1) && !quote(place + 1);
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(text("`a|b`\\|"), "`a\\|b`\\\\\\|");
     }
 
-    /// A backquote that nothing closes opens no code, so that a tag behind it would be one.
+    /// A backquote without a closing one starts no code; otherwise a tag after it would be kept.
     #[test]
     fn only_what_is_code_is_left_as_it_is() {
         for (raw, safe) in [

@@ -1,7 +1,7 @@
-//! What a page says, in order: one list of sections. Terminal, Markdown and HTML lay out the same ones.
+//! The sections of a page, in order. Terminal, Markdown and HTML lay out the same sections.
 //!
-//! The answer comes first; what is looked up comes after it, and is folded where a form can fold. Not here: the
-//! verdict at the top of a page, and charts, which belong to a form.
+//! The answer comes first; reference sections come after it, folded where the form can fold. Not here: the verdict at
+//! the top of a page, and charts, which belong to a form.
 
 use record::summary::{Arm, Summary, TrialSummary};
 
@@ -11,11 +11,11 @@ use super::tables::{outcome, parts, phases, run, scaling, times, trial, work};
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Stable name, by which a form finds what it adds.
+    /// Stable name, by which a form finds the sections that it extends.
     pub id: &'static str,
     /// Whether it belongs to the answer.
     pub rank: Rank,
-    /// Heading over all of its tables; empty where their own suffice.
+    /// Heading over all of its tables; empty where their own headings are enough.
     pub title: String,
     /// One line before the tables; may be empty.
     pub lead: String,
@@ -25,21 +25,21 @@ pub struct Section {
     pub tables: Vec<Table>,
 }
 
-/// How soon a reader needs it.
+/// When a reader needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rank {
     /// At once.
     Answer,
-    /// To look something up.
+    /// For reference.
     Detail,
 }
 
-/// Trials up to which the answer has response times of each.
+/// Up to this number of trials, the answer has response times of each.
 pub const FEW_TRIALS: usize = 3;
-/// Trials up to which the answer has a line for each.
+/// Up to this number of trials, the answer has a line for each.
 const LISTED: usize = 12;
 
-/// The sections that have something to say.
+/// The sections that have content.
 pub fn sections(summary: &Summary) -> Vec<Section> {
     let trials: Vec<(&Arm, &TrialSummary)> =
         summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one))).collect();
@@ -81,7 +81,7 @@ fn section(id: &'static str, rank: Rank, tables: impl IntoIterator<Item = Table>
     Section { id, rank, title, lead, trial: None, tables: tables.into_iter().collect() }
 }
 
-/// Response times of a trial in one table, under its load.
+/// The main times of a trial in one table, below its load.
 fn in_short(named: bool, arm: &Arm, one: &TrialSummary) -> Section {
     let title = if named { name(arm, one) } else { String::new() };
     let lead = trial::load_in_short(one);
@@ -105,7 +105,7 @@ fn by_arm(summary: &Summary) -> impl Iterator<Item = Table> {
     tables.into_iter().flatten()
 }
 
-/// Everything about a trial.
+/// All tables of a trial.
 fn in_full(arm: &Arm, one: &TrialSummary) -> Section {
     let (title, lead, trial) = (name(arm, one), trial::load(one), Some(one.index));
     Section { title, lead, trial, ..section("trial", Rank::Detail, trial::all(one)) }

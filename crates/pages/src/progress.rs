@@ -5,22 +5,22 @@ use record::summary::Model;
 
 use plan::number;
 
-/// What the line is made from.
+/// The input of the line.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgressLine<'a> {
-    /// Which trial, and of how many.
+    /// Number of the trial, and of all trials.
     pub trial: (u32, u32),
-    /// Which block, and of how many.
+    /// Number of the block, and of all blocks.
     pub block: (u32, u32),
-    /// Until the last trial is over, without start-up and drain, if that is known.
+    /// Time until the last trial ends, without start-up and drain, if it is known.
     pub left_ns: Option<u64>,
     /// Name of the arm.
     pub arm: &'a str,
     /// Model of the load.
     pub model: Model,
-    /// Since the phase began, and its whole length if that is known.
+    /// Time since the phase began, and its whole length if that is known.
     pub phase_ns: (u64, Option<u64>),
-    /// The last stretch.
+    /// The last reporting interval.
     pub progress: &'a Progress,
     /// Failed since the measure phase began.
     pub failed: u64,
@@ -75,7 +75,7 @@ impl ProgressLine<'_> {
     }
 }
 
-/// A length as one reads it from a clock: nobody waits for tenths of it.
+/// A duration rounded for people who wait: without tenths of a second.
 fn rounded(nanoseconds: u64) -> String {
     let seconds = nanoseconds.div_ceil(1_000_000_000);
     match seconds {

@@ -1,4 +1,4 @@
-//! What formats take from the run folder itself: whole files, and raw samples.
+//! Data that formats take directly from the run folder: whole files, and raw samples.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use record::RawSample;
 use record::folder::{Folder, RunReader, Samples};
 use record::summary::TrialSummary;
 
-/// Passes a file of the folder through.
+/// Copies a file of the folder to `out`.
 ///
-/// Errors: of `out`; `NotFound` where there is no file, and `Other` where it cannot be read
+/// Errors: of `out`; `NotFound` if there is no file, and `Other` if it cannot be read
 pub(crate) fn copied(folder: &dyn Folder, path: &str, out: &mut dyn Write) -> io::Result<()> {
     let of_the_folder = |error: io::Error| {
         let missing = error.kind() == io::ErrorKind::NotFound;
@@ -31,7 +31,7 @@ pub(crate) fn samples(folder: &dyn Folder, trial: &TrialSummary) -> io::Result<S
     })
 }
 
-/// How a raw sample failed, in one word; empty when it succeeded.
+/// The kind of failure of a raw sample; empty if it succeeded.
 pub(crate) fn failure(sample: &RawSample) -> &'static str {
     match sample.failure {
         Some(kind) => kind.name(),

@@ -1,4 +1,4 @@
-//! Stored runs held against each other, as text, Markdown or JSON.
+//! Comparisons of stored runs as text, Markdown or JSON.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The final block on a terminal: the answer in 80 columns, or every table in 100; colour only as an addition.
+//! The final report on a terminal: the answer in 80 columns, or every table in 100. Colour is only an addition.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use judge::run_record::RunRecord;
 pub enum Colour {
     /// Plain text.
     Off,
-    /// Words that carry a judgement are coloured.
+    /// Words that express a judgement are coloured.
     On,
 }
 
@@ -23,9 +23,9 @@ const WIDTH: usize = 100;
 /// Columns of the answer.
 const NARROW: usize = 80;
 const CELL: usize = 44;
-/// The section of which a terminal shows nothing: comparisons once more, in the order of doses.
+/// The section that a terminal does not show: comparisons again, in the order of doses.
 const DOSES: &str = "doses";
-/// No column of words is made narrower than this for the sake of the others.
+/// No column of words is made narrower than this to make room for the others.
 const NARROWEST: usize = 16;
 
 /// Format `text`.
@@ -43,7 +43,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
         .iter()
         .filter(|section| section.rank == Rank::Answer && section.id != DOSES)
         .partition(|section| section.id == "findings");
-    // What has a line for each trial comes after what has one for each finding.
+    // The table with a line per trial comes after the findings, which join those of several trials.
     let (last, first): (Vec<_>, Vec<_>) =
         others.into_iter().partition(|section| section.id == "trials");
     first.iter().for_each(|section| page.section(section, &brief));
@@ -55,7 +55,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     page.text
 }
 
-/// The answer and everything else.
+/// The answer and all details.
 pub fn full(summary: &Summary, colour: Colour) -> String {
     let mut page = Page { text: String::new(), width: WIDTH, colour };
     page.head(summary);
@@ -76,12 +76,12 @@ pub fn full(summary: &Summary, colour: Colour) -> String {
 
 /// Lines of the answer of a run of two operations, the address of the HTML page among them.
 pub const LINES: usize = 40;
-/// Lines below the findings: what run it was, and where its pages are, which the binary says.
+/// Lines below the findings: the run, and, printed by the binary, where its pages are.
 pub const FOOT: usize = 4;
-/// Lines that findings have at least, however much stands before them.
+/// Lines that findings get at least, however long the other sections are.
 const ROOM: usize = 4;
 
-/// A table by itself.
+/// A single table.
 pub fn table(table: &Table) -> String {
     let mut page = String::new();
     push_table(&mut page, table);
@@ -96,7 +96,7 @@ pub fn painted(text: &str, code: &str, colour: Colour) -> String {
     }
 }
 
-/// A table of the answer: without what only a reader of all tables needs.
+/// A table of the answer: without notes that only a reader of all tables needs.
 fn brief(mut table: Table) -> Table {
     if ["criteria", "trials"].contains(&table.id) {
         table.note = None;
@@ -104,7 +104,7 @@ fn brief(mut table: Table) -> Table {
     table
 }
 
-/// The terminal leaves explanations of failure kinds to the other pages.
+/// Leaves out explanations of failure kinds, which the other pages have.
 fn whole(mut table: Table) -> Table {
     if table.id == "failures" {
         table.columns.pop();
@@ -113,7 +113,7 @@ fn whole(mut table: Table) -> Table {
     table
 }
 
-/// A page in the making.
+/// A page that is being written.
 struct Page {
     text: String,
     width: usize,
@@ -155,7 +155,7 @@ impl Page {
         }
     }
 
-    /// All errors, and of the others as many as there are lines for, if these are counted; the rest by their names.
+    /// All errors, and as many other findings as there are lines for, if lines are limited; the rest by name.
     fn findings(&mut self, summary: &Summary, lines: Option<usize>) {
         self.text.push_str("\nFindings (`proofload explain CODE` says more)\n");
         let used = self.text.lines().count();
@@ -241,7 +241,7 @@ fn without_repeats(table: &Table, row: &[String]) -> Vec<String> {
     cells
 }
 
-/// A cell in lines of at most so many columns, broken at spaces where there are any.
+/// A cell in lines of at most this many columns, broken at spaces if possible.
 fn lines(cell: &str, most: usize) -> Vec<String> {
     if let Some((first, rest)) = cell.split_once('\n') {
         return [lines(first, most), lines(rest, most)].concat();
@@ -262,7 +262,7 @@ fn lines(cell: &str, most: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Widths of the columns. Of a table that is too wide the columns of words give way, the widest first.
+/// Widths of the columns. In a table that is too wide, columns of words are narrowed, the widest first.
 fn widths(table: &Table, headings: &[String], rows: &[Vec<String>], most: usize) -> Vec<usize> {
     let longest = |place: usize, most: usize| {
         let cells = rows.iter().map(|row| &row[place]).chain([&headings[place]]);
@@ -300,7 +300,7 @@ fn push_row(page: &mut String, table: &Table, cells: &[String], widths: &[usize]
     }
 }
 
-/// A line of a table of names and texts; long texts go on below themselves.
+/// A line of a table of names and texts; long texts continue below themselves.
 fn named_line(page: &mut String, all: &[Vec<String>], row: &[String], most: usize) {
     let width = all.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     let indent = " ".repeat(width + 4);
@@ -311,8 +311,8 @@ fn named_line(page: &mut String, all: &[Vec<String>], row: &[String], most: usiz
     page.push_str(text.trim_start());
 }
 
-/// Appends a text in lines of at most [`WIDTH`] columns, without what steers a terminal. A longer
-/// word stays whole.
+/// Appends a text in lines of at most [`WIDTH`] columns, without control characters. A word that is longer stays
+/// whole.
 pub fn wrap(page: &mut String, text: &str, indent: &str) {
     wrap_within(page, text, indent, WIDTH);
 }

@@ -54,7 +54,7 @@ fn written(format: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The same load, closed, with a quantile that may not be claimed and nothing judged.
+/// The same load, closed, with an unsupported quantile and no criterion.
 fn closed() -> Summary {
     let mut summary = example::summary();
     summary.criteria.clear();
@@ -79,7 +79,7 @@ fn terminal_says_everything_in_100_columns() {
 fn the_answer_stands_in_40_lines_of_80_columns() {
     let page = terminal::render(&example::summary(), terminal::Colour::Off);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-    // Below it the binary says where the HTML page lies, and how to see every table.
+    // Below it the binary prints the address of the HTML page, and how to see every table.
     assert!(page.lines().count() + 2 <= terminal::LINES, "{page}");
     insta::assert_snapshot!(page);
 }
@@ -184,7 +184,7 @@ fn a_missing_file_is_an_error_and_no_empty_page() {
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 
-/// The kind tells it from an error of writing, which would blame stdout.
+/// The kind of error distinguishes it from an error of writing, which would blame stdout.
 #[test]
 fn a_file_that_cannot_be_read_is_an_error_of_the_folder() {
     struct Unreadable;
@@ -406,7 +406,7 @@ fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
     drop(writer);
     let plan = br#"{"arms":[{"name":"only","operations":[{"name":"home"}]}]}"#;
     folder.create(names::PLAN).unwrap().write_all(plan).unwrap();
-    // The last line was cut by the kill.
+    // The kill cut off the last line.
     let mut log = String::new();
     folder.open(&names::windows(1)).unwrap().read_to_string(&mut log).unwrap();
     let cut = &log[..log.len() - 10];

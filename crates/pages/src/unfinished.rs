@@ -1,7 +1,7 @@
-//! What can still be made of a run that did not finish: everything up to its last closed window.
+//! Exports of a run that did not finish: everything up to its last closed window.
 //!
-//! Such a run was never judged, so there is no page for people of it. Its log is copied up to the
-//! last whole line; its spectra are merged from the log, to two digits.
+//! Such a run was never judged, so it has no page for people. Its log is copied up to the last whole line; its
+//! spectra are merged from the log, to two digits.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ use judge::run_record::TrialRecord;
 /// Formats that need no summary.
 pub const FORMATS: [&str; 3] = ["csv", "hgrm", "hlog"];
 
-/// Writes what is there in one of [`FORMATS`].
+/// Writes the available data in one of [`FORMATS`].
 ///
 /// Errors: of `out` and of the folder; `Unsupported` for another format
 pub fn write(format: &str, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
@@ -47,7 +47,7 @@ fn rows(reader: &RunReader<'_>, out: &mut dyn Write) -> io::Result<()> {
     table.finish()
 }
 
-/// Name of the trial's arm; empty if it was killed before it said so.
+/// Name of the trial's arm; empty if the run was killed before it was recorded.
 fn arm(reader: &RunReader<'_>, trial: u32) -> Result<String, RecordError> {
     for event in reader.events(trial)? {
         if let EventKind::TrialStarted { arm, .. } = event?.kind {

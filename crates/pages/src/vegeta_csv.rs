@@ -1,6 +1,6 @@
 //! Vegeta's results, CSV form: twelve fields, no header, from raw samples.
 //!
-//! The instant is the intended start, and the time counts from it.
+//! The timestamp is the intended start, and the latency counts from it.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The report of vegeta, JSON form: one object a trial.
+//! The report of vegeta, JSON form: one object per trial.
 //!
 //! Times are response times from the intended start, of operations that succeeded.
 

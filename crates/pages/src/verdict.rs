@@ -6,7 +6,7 @@ use crate::tables;
 
 /// The word at the top of a page.
 ///
-/// A search for capacity has found an interval or not; it passes nothing.
+/// A search for capacity either found an interval or did not; it does not pass.
 pub fn verdict_word(summary: &Summary) -> &'static str {
     match summary.verdict.result {
         Judgement::Pass if summary.capacity.is_some() => "bracketed",
@@ -15,7 +15,7 @@ pub fn verdict_word(summary: &Summary) -> &'static str {
     }
 }
 
-/// The result as it is shown: summaries of before say `pass` of a run without criteria.
+/// The result to show: older summaries say `pass` for a run without criteria.
 pub(crate) fn result(summary: &Summary) -> Judgement {
     match summary.verdict.result {
         Judgement::Pass if summary.criteria.is_empty() => Judgement::Measured,

@@ -1,5 +1,4 @@
-//! When something happened by the calendar: instants of a trial count from the start of its measure
-//! phase.
+//! Calendar times of events: times in a trial count from the start of its measure phase.
 
 use jiff::Timestamp;
 use record::event::{Event, EventKind};
@@ -8,8 +7,8 @@ use judge::run_record::{RunRecord, TrialRecord};
 
 /// Start of a trial's measure phase, nanoseconds since 1970.
 ///
-/// The event that dates a trial carries both clocks; without it, the phases before are added to the
-/// trial's start.
+/// One event of a trial has both clocks; without it, the lengths of the earlier phases are added to the trial's
+/// start.
 pub fn measure_start_ns(run: &RunRecord, trial: &TrialRecord) -> i128 {
     let dated = trial.events.iter().find_map(measure_start_of);
     let mut summaries = run.summary.arms.iter().flat_map(|arm| &arm.trials);
@@ -21,7 +20,7 @@ pub fn measure_start_ns(run: &RunRecord, trial: &TrialRecord) -> i128 {
     dated.or(estimated).unwrap_or(0)
 }
 
-/// Start of the measure phase, nanoseconds since 1970, of the event that dates a trial.
+/// Start of the measure phase, nanoseconds since 1970, from the event with both clocks; `None` for other events.
 pub fn measure_start_of(event: &Event) -> Option<i128> {
     match &event.kind {
         EventKind::Dated { wall_clock } => Some(parse(wall_clock)? - i128::from(event.at_ns)),

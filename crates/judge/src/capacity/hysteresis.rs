@@ -1,23 +1,24 @@
-//! Up in steps to above the capacity and down again, in one trial: whether the same load is served the same way
-//! after an overload, and how long it takes to get over one.
+//! One trial that steps the rate up to above the capacity and down again: whether the target serves the same load the
+//! same way after an overload, and how long it takes to recover.
 
 use record::summary::{Stair, Stairs};
 use record::{Window, WindowSpan};
 use stats::dispersion::{WindowCount, errors_apart};
 use stats::{COARSE, Histogram};
 
-/// Rates of the way up, in low ends; the last is above the capacity. The way down is the same without it.
+/// Rates of the way up, as multiples of the low end; the last is above the capacity. The way down repeats the others
+/// in reverse order.
 const RATES: [f64; 7] = [0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1];
-/// What is compared.
+/// The quantile that is compared.
 const QUANTILE: f64 = 0.99;
-/// Above these rates what is left of the overload is still being worked off: that is recovery.
+/// Above these rates the target is still working off its backlog from the overload: that is recovery, not hysteresis.
 const WELL_BELOW: f64 = 0.91;
 /// Steps that must differ for hysteresis.
 const STEPS: usize = 2;
-/// Standard errors, and ratio, by which two ways differ.
+/// Standard errors, and ratio, by which the two ways must differ.
 const ERRORS: f64 = 3.0;
 const RATIO: f64 = 1.25;
-/// Response times this near to those of the way up are back.
+/// A p99 of at most this many times that of the way up counts as recovered.
 const BACK: f64 = 1.1;
 
 /// Rates of the whole trial, in order.
@@ -33,12 +34,12 @@ pub(crate) fn well_below(stairs: &Stairs) -> impl DoubleEndedIterator<Item = &St
     stairs.steps.iter().filter(move |step| step.rate < low * WELL_BELOW)
 }
 
-/// Whether the way down differs from the way up where it should not.
+/// Whether the way down differs from the way up on at least [`STEPS`] of the steps well below the capacity.
 pub(crate) fn shows_hysteresis(stairs: &Stairs) -> bool {
     well_below(stairs).filter(|step| step.differs).count() >= STEPS
 }
 
-/// What windows of the trial say, given in any order and in parts.
+/// The windows of the trial, added in any order and in parts.
 #[derive(Debug, Clone)]
 pub struct HysteresisTest {
     low: f64,
@@ -56,7 +57,7 @@ struct WindowTotals {
 }
 
 impl HysteresisTest {
-    /// A test that goes above `low`, so long on each step.
+    /// A test that goes above `low`, with this length of each step.
     pub fn new(low: f64, step_ns: u64, window_ns: u64) -> Self {
         Self { low, step_ns, window_ns, windows: Vec::new() }
     }
@@ -81,7 +82,7 @@ impl HysteresisTest {
         &mut self.windows[place]
     }
 
-    /// What it showed.
+    /// The steps of both ways, which of them differ, and the time to recover.
     pub fn judge(&self, trial: u32) -> Stairs {
         let last = RATES.len() - 1;
         let steps = RATES.iter().enumerate().map(|(place, share)| {
@@ -104,14 +105,14 @@ impl HysteresisTest {
         }
     }
 
-    /// Windows of a step, both ways counted through.
+    /// Windows of a step; steps are counted over both ways.
     fn step(&self, place: usize) -> &[WindowTotals] {
         let each = (self.step_ns / self.window_ns.max(1)) as usize;
         let from = (place * each).min(self.windows.len());
         &self.windows[from..(from + each).min(self.windows.len())]
     }
 
-    /// Windows after the highest step until one whose p99 is that of the way up at the same rate.
+    /// Windows after the highest step until the first one whose p99 is near that of the way up at the same rate.
     fn back(&self, steps: &[Stair]) -> Option<usize> {
         let last = RATES.len() - 1;
         let mut waited = 0;
@@ -138,7 +139,7 @@ fn quantile(windows: &[WindowTotals]) -> Option<u64> {
     (rank > 0 && rank <= times.count()).then(|| times.at_rank(rank))?.map(|bucket| bucket.high)
 }
 
-/// Whether the shares beyond the common p99 differ by more than windows vary, and the p99s by a quarter.
+/// Whether the two p99s differ by a quarter, and the shares beyond the lower one by more than windows vary.
 fn differ(up: &[WindowTotals], down: &[WindowTotals]) -> bool {
     let (Some(one), other) = (quantile(up), quantile(down)) else { return false };
     let ratio = other.map_or(f64::INFINITY, |other| other as f64 / one.max(1) as f64);

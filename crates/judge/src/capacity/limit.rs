@@ -1,4 +1,4 @@
-//! What is seen where a rate no longer holds.
+//! What limits a rate that the target no longer sustains.
 
 use record::Role;
 use record::summary::{Judgement, System, TailShare, TrialSummary, Validity};
@@ -7,10 +7,10 @@ use super::search_trial::{SearchTrial, only_trial};
 use super::step::system_died;
 use plan::number::{count, percent};
 
-/// Share of a processor from which a process is said to have none left.
+/// A process that uses at least this many processors is named as busy.
 const BUSY: f64 = 0.9;
 
-/// The system, where it ended; else the first criterion that is not met, failing ones before undecided ones.
+/// The system, if it ended early; otherwise the first criterion that is not met, failed ones before undecided ones.
 pub(super) fn by(tried: &SearchTrial) -> Option<String> {
     if system_died(&tried.summary).is_some() {
         return Some(Role::System.name().to_owned());
@@ -21,7 +21,7 @@ pub(super) fn by(tried: &SearchTrial) -> Option<String> {
     found.map(|one| one.text.clone())
 }
 
-/// One sentence: where the time went, or what the kernel counted, and who was busy.
+/// One sentence: the effect on operations or on the accept queue, and the process that was busy.
 pub(super) fn symptom(tried: &SearchTrial) -> String {
     let Some(trial) = only_trial(&tried.summary) else { return "nothing was measured".to_owned() };
     if let Some(why) = system_died(&tried.summary) {
@@ -77,7 +77,7 @@ fn share(tail: &TailShare) -> String {
     format!("the slowest hundredth spent {} of its time {place}", percent(share))
 }
 
-/// Processes under test that had a processor's worth of work.
+/// The busiest process under test, if it used at least [`BUSY`] processors.
 fn busy(trial: &TrialSummary) -> Option<String> {
     let measured = trial.phases.measure_ns.max(1) as f64;
     let processes = trial.systems.iter().flat_map(|system: &System| &system.processes);

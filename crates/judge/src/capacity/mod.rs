@@ -1,11 +1,11 @@
 //! The answer of a search for capacity, from the summaries of its trials.
 //!
-//! Each trial of the search is a run of its own as far as judging goes: its criteria are judged on it alone. Here
-//! the trials are put together: one arm a rate, the interval, what limits, and the verdict. Not here: which rate
-//! comes next (see `stats::capacity`), and how trials are carried out (see the binary).
+//! Each trial of the search is judged as a run of its own, by its own criteria. This module combines the trials: one
+//! arm per rate, the interval, what limits, and the verdict. Not here: which rate comes next (see `stats::capacity`),
+//! and how trials are carried out (see the binary).
 //!
-//! In reading order: `step` what came of one trial; `limit` what is seen at the upper end; [`hysteresis`] the way up
-//! and down again.
+//! In reading order: `step` is the result of one trial; `limit` is what limits at the upper end; [`hysteresis`] is
+//! the way up and down again.
 
 pub mod hysteresis;
 mod limit;
@@ -29,46 +29,46 @@ pub use search_trial::SearchTrial;
 use search_trial::only_trial;
 pub use step::result;
 
-/// Findings that say why the answer is not whole; they come first.
+/// Findings that say why the answer is incomplete; they come first.
 const CUTTING: [&str; 2] = [INTERRUPTED, NOT_EXECUTED];
 
 /// The trial that went up and down.
 #[derive(Debug, Clone)]
 pub struct HysteresisTrial {
-    /// What came of it; none where it was stopped or spoiled.
+    /// What it showed; none where it was stopped or spoiled.
     pub stairs: Option<Stairs>,
-    /// It alone.
+    /// The summary of this trial alone.
     pub summary: Summary,
 }
 
-/// Why a search is not at its end.
+/// Why a search is incomplete.
 #[derive(Debug, Clone, Copy)]
 pub enum Incomplete<'a> {
     /// The user stopped it, or it goes on.
     Stopped,
-    /// A trial could not be carried out, so that there was no going on.
+    /// A trial could not be carried out, which ended the search.
     NotExecuted {
         /// Number of the trial.
         trial: u32,
-        /// In words.
+        /// The reason, as text.
         why: &'a str,
     },
 }
 
-/// What is known of a search, ended or not.
+/// The state of a search, ended or not.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchState<'a> {
     /// In the order of execution.
     pub trials: &'a [SearchTrial],
-    /// The search that was told of them.
+    /// The search that received their results.
     pub search: &'a Search,
-    /// Greatest ratio of the ends that was asked for.
+    /// The greatest ratio between the ends that the user accepts.
     pub precision: f64,
     /// Texts of the criteria.
     pub criteria: &'a [String],
-    /// The way up and down again, if it was gone.
+    /// The trial up and down again, if it was executed.
     pub hysteresis: Option<&'a HysteresisTrial>,
-    /// Why something that was asked for is missing; none where nothing is, or the search itself goes on.
+    /// Why a requested part is missing; none where nothing is missing, or where the search itself is still running.
     pub incomplete: Option<Incomplete<'a>>,
 }
 
@@ -107,7 +107,7 @@ pub fn summary(run: Run, state: &SearchState<'_>) -> Summary {
     }
 }
 
-/// The answer alone.
+/// The answer without trials and findings.
 pub fn capacity(state: &SearchState<'_>) -> Capacity {
     let SearchState { trials: tried, search, .. } = *state;
     let Bracket { low, not_shown, high, in_disorder } = search.bracket();
@@ -150,7 +150,7 @@ fn ending(state: &SearchState<'_>) -> CapacityEnding {
     match ending {
         None => CapacityEnding::Stopped,
         Some(SearchEnding::Bracketed) => CapacityEnding::Bracketed,
-        // What ends does so at no rate that could be named: the generator may well be able to make it.
+        // A process that ended early does not show which rates the generator can reach.
         Some(SearchEnding::GeneratorLimited) if fell => CapacityEnding::Spoiled,
         Some(SearchEnding::GeneratorLimited) => CapacityEnding::GeneratorLimited,
         Some(SearchEnding::Spoiled) => CapacityEnding::Spoiled,
@@ -167,8 +167,7 @@ fn no_further(known: Option<search::NoFurther>) -> Option<NoFurther> {
     })
 }
 
-/// The trial that speaks for a rate: one that came out as wanted before others, the longest of those, and the
-/// last of equally long ones.
+/// The trial that represents a rate: one with the wanted result before others, then the longest, then the last.
 fn at(tried: &[SearchTrial], per_second: Option<f64>, wanted: StepResult) -> Option<&SearchTrial> {
     let judged = tried.iter().filter(|one| {
         per_second == Some(one.step.rate)
@@ -204,8 +203,8 @@ fn confirmation(tried: &[SearchTrial], low: f64) -> Option<Confirmation> {
     (of > 0).then_some(Confirmation { passed, of })
 }
 
-/// Mean in flight against throughput, one point a rate that was carried out: Little's law gives what a
-/// closed load would set.
+/// Mean in flight against throughput, one point per rate. By Little's law this is the throughput of a closed load of
+/// that concurrency.
 fn scalability(tried: &[SearchTrial]) -> Option<Scalability> {
     let points: Vec<LoadPoint> = points(tried)
         .iter()
@@ -227,8 +226,8 @@ fn power_point(tried: &[SearchTrial]) -> Option<f64> {
     (points.len() >= FEWEST).then_some(best.0)
 }
 
-/// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
-/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
+/// The longest usable trial of each rate that the target kept up with, ascending. At higher rates the number in
+/// flight is that of a queue that grows as long as the trial lasts, which says nothing about the target. Neither do
 /// operations that failed at once.
 fn points(tried: &[SearchTrial]) -> Vec<(f64, &TrialSummary)> {
     const KEPT_UP: f64 = 0.98;
@@ -251,7 +250,7 @@ fn points(tried: &[SearchTrial]) -> Vec<(f64, &TrialSummary)> {
     trials.collect()
 }
 
-/// One arm a rate, ascending, and that of the stairs.
+/// One arm per rate, ascending, and the arm of the hysteresis test.
 fn arms(state: &SearchState<'_>) -> Vec<Arm> {
     let mut rates: Vec<f64> = state.trials.iter().map(|one| one.step.rate).collect();
     rates.sort_by(f64::total_cmp);
@@ -272,9 +271,9 @@ fn arms(state: &SearchState<'_>) -> Vec<Arm> {
     arms.filter(|arm| !arm.trials.is_empty()).collect()
 }
 
-/// Findings at the ends, each once, and those about the instrument wherever they were made. What was noticed
-/// at other rates, or on a way up and down again that was gone to its end, is the course of a search and no news.
-/// That a trial was stopped is told of the search as a whole.
+/// Findings at both ends, of trials without a result and of an unfinished hysteresis test, each once; and
+/// contradictions in our own numbers from any trial. Findings at other rates are the normal course of a search. That
+/// a trial was stopped or undecided is reported for the search as a whole.
 fn kept(state: &SearchState<'_>, capacity: &Capacity) -> Vec<Finding> {
     let ends = [
         at(state.trials, capacity.low, StepResult::Pass),
@@ -301,7 +300,7 @@ fn kept(state: &SearchState<'_>, capacity: &Capacity) -> Vec<Finding> {
     kept
 }
 
-/// Pass when both ends are known, otherwise inconclusive: a search neither passes nor fails a target.
+/// Pass when both ends are known, otherwise inconclusive: a search does not judge the target.
 fn verdict(capacity: &Capacity, hysteresis: Option<&HysteresisTrial>) -> Verdict {
     let is_known = capacity.ending == CapacityEnding::Bracketed;
     let result = if is_known { Judgement::Pass } else { Judgement::Inconclusive };
@@ -311,7 +310,7 @@ fn verdict(capacity: &Capacity, hysteresis: Option<&HysteresisTrial>) -> Verdict
     Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
 }
 
-/// Why the ends are no nearer, in words.
+/// Why the interval is not narrower, as text.
 pub fn because(no_further: NoFurther) -> &'static str {
     match no_further {
         NoFurther::Contested => "between them the same rate passed in one trial and not in another",

@@ -1,4 +1,4 @@
-//! One trial of the search, as a run of its own.
+//! One trial of a search for capacity.
 
 use record::summary::{StepResult, Summary, TrialSummary};
 use stats::capacity::search::SearchStep;
@@ -6,15 +6,15 @@ use stats::capacity::search::SearchStep;
 /// A trial of the search.
 #[derive(Debug, Clone)]
 pub struct SearchTrial {
-    /// What was asked for.
+    /// The step that the search asked for.
     pub step: SearchStep,
-    /// What came of it.
+    /// Its result.
     pub result: StepResult,
-    /// It alone, judged.
+    /// The judged summary of this trial alone.
     pub summary: Summary,
 }
 
-/// The trial of a run that has no other.
+/// The trial of a run with exactly one trial.
 pub(super) fn only_trial(summary: &Summary) -> Option<&TrialSummary> {
     summary.arms.iter().flat_map(|arm| &arm.trials).next()
 }

@@ -1,4 +1,4 @@
-//! What came of one trial of the search.
+//! The result of one trial of the search.
 
 use record::Role;
 use record::summary::{CapacityStep, Finding, Judgement, StepResult, Summary};
@@ -7,11 +7,12 @@ use stats::capacity::search::Purpose;
 use super::search_trial::{SearchTrial, only_trial};
 use crate::findings::{INTERRUPTED, PROCESS_DIED, ROLE};
 
-/// What the summary of a single trial says to the search; [`StepResult::Stopped`] where the user ended it.
+/// The result that the search gets from the summary of a single trial; [`StepResult::Stopped`] where the user ended
+/// it.
 ///
-/// A system that ends under the load could not hold the rate: that is a failure of the target, though the trial
-/// is not valid as a measurement. Whatever else ends, and an end of which the record does not say whose it was,
-/// leaves the trial invalid.
+/// A system that ends under the load could not sustain the rate: that is a failure of the target, though the trial is
+/// not valid as a measurement. If another process ends, or the record does not say which one ended, the trial is
+/// invalid.
 pub fn result(summary: &Summary) -> StepResult {
     if finding(summary, INTERRUPTED).is_some() || only_trial(summary).is_none() {
         return StepResult::Stopped;
@@ -43,7 +44,7 @@ fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s Finding> {
     summary.findings.iter().find(|finding| finding.code == code)
 }
 
-/// The step for the summary; `None` for one that ended before it began.
+/// The step for the summary; `None` for a trial that ended before it began.
 pub(super) fn of(tried: &SearchTrial) -> Option<CapacityStep> {
     let trial = only_trial(&tried.summary)?;
     let quantile = |q: f64| {
@@ -65,7 +66,7 @@ pub(super) fn of(tried: &SearchTrial) -> Option<CapacityStep> {
     })
 }
 
-/// The word of a purpose.
+/// The name of a purpose in the summary.
 fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Expand => "expand",

@@ -58,7 +58,7 @@ fn trial(step: SearchStep, index: u32, result: StepResult) -> SearchTrial {
     SearchTrial { step, result, summary }
 }
 
-/// Carries a search out against results by rate.
+/// Runs a search against results by rate.
 fn searched(
     settings: SearchSettings,
     result: impl Fn(f64) -> StepResult,
@@ -276,7 +276,7 @@ fn died(step: SearchStep, role: Option<Role>) -> SearchTrial {
     tried
 }
 
-/// A search of a queue whose trials from 700/s on lose this.
+/// A search of a queue that loses a process of this role in trials from 700/s on.
 fn searched_with_deaths(role: Role) -> (Search, Vec<SearchTrial>) {
     let ending = |rate: f64| match (rate < 700.0, role) {
         (true, _) => StepResult::Pass,
@@ -316,7 +316,7 @@ fn a_service_that_dies_again_and_again_is_neither_the_targets_limit_nor_the_gene
     assert!(said.contains("400/s so far: trials were spoiled in a row"), "{said}");
 }
 
-/// The trial up and down again as it was carried out, with no word on what it showed.
+/// The trial up and down again, changed by `change` and without a result.
 fn hysteresis(change: impl FnOnce(&mut Summary)) -> HysteresisTrial {
     let step = SearchStep { rate: 900.0, seconds: 20.0, purpose: Purpose::Expand };
     let mut summary = trial(step, 99, StepResult::Pass).summary;

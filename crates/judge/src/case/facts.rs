@@ -1,4 +1,4 @@
-//! A trial or a run under examination: its summary, and the facts that a summary leaves out.
+//! A trial or a run as input to judgements: its summary, and the facts that a summary leaves out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use super::over_time::OverTime;
 use super::shape::Shape;
 use super::steadiness::SteadyStateTest;
 
-/// One trial under examination.
+/// One trial as input to judgements.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     /// Name of its arm.
     pub arm: &'a str,
     /// Its numbers.
     pub trial: &'a TrialSummary,
-    /// What the summary leaves out.
+    /// The facts that its summary leaves out.
     pub facts: &'a Facts,
 }
 
-/// A run under examination.
+/// A run as input to judgements.
 #[derive(Debug, Clone, Copy)]
 pub struct RunView<'a> {
     /// Every arm, in the order of the plan.
     pub arms: &'a [Arm],
     /// Where they were executed.
     pub machine: &'a Machine,
-    /// What the plan compares.
+    /// The comparisons of the plan.
     pub comparisons: &'a [Comparison],
-    /// How many questions these are: one for each level and metric.
+    /// Number of comparisons: one for each level and metric.
     pub questions: usize,
 }
 
-/// Facts of a trial beside its summary. Ratios lie in [0, 1].
+/// Facts of a trial that its summary leaves out. Ratios lie in [0, 1].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
     /// Share of operations released later than max(median response time, 1 ms).
@@ -48,7 +48,7 @@ pub struct Facts {
     pub think_mean_ns: Option<u64>,
     /// The connection pool.
     pub pool: PoolFacts,
-    /// Some CPU pressure.
+    /// Share of the time with CPU pressure on some tasks.
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
@@ -56,39 +56,39 @@ pub struct Facts {
     pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
-    /// Why it ended before its time.
+    /// Why it ended early.
     pub died: Option<String>,
-    /// What it was that ended.
+    /// The role of the process that ended.
     pub died_as: Option<Role>,
     /// When that was noticed, from the start of the measure phase.
     pub died_at_ns: Option<i64>,
-    /// The last lines that it printed.
+    /// The last lines that the process printed.
     pub last_words: Vec<String>,
-    /// What was done to processes as the plan says.
+    /// The planned faults that were injected.
     pub faults: Vec<FaultDone>,
-    /// Why whoever conducted the run ended the measure phase.
+    /// Why the run ended the measure phase early.
     pub early_end: Option<EarlyEnd>,
     /// Confidence of its intervals.
     pub confidence: f64,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
-    /// Operations that take few rows in turn and hold nothing else that differs, with the number of rows.
+    /// Operations that cycle through few rows and vary in nothing else, with the number of rows.
     pub few_requests: Vec<(String, usize)>,
     /// Whether there was a steady state.
     pub steady: SteadyStateTest,
     /// Whether targets are on this machine, so that its kernel's counters hold both sides.
     pub target_is_local: bool,
-    /// Processors left to processes that we start.
+    /// Processors left to processes that the run starts.
     pub system_cores: usize,
-    /// Whether the workers' processors are theirs alone, as far as we place anything.
+    /// Whether the workers' processors are theirs alone, as far as the run places processes.
     pub workers_alone: bool,
-    /// Settings asked of the system under test.
+    /// Settings that the plan declares for the system under test.
     pub declared: BTreeMap<String, Value>,
-    /// What the fine histograms give away.
+    /// Patterns in the fine histograms.
     pub shape: Shape,
-    /// What the windows give away.
+    /// Patterns over the windows.
     pub over_time: OverTime,
-    /// Rules of the audit that our own numbers break, with what they say.
+    /// The consistency rules that our own numbers break, with the contradiction.
     pub contradictions: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ pub fn gave_up(early_end: Option<&EarlyEnd>) -> bool {
         .is_some_and(|early| matches!(early.reason, EndReason::FailFast | EndReason::AllFailed))
 }
 
-/// Below this no lag can move a result that people act on.
+/// Lag below this cannot change a result in a way that matters.
 const NOTICEABLE_LAG_NS: u64 = 1_000_000;
 
 fn think_mean(model: &Model) -> Option<u64> {
@@ -154,8 +154,8 @@ fn think_mean(model: &Model) -> Option<u64> {
     Some(nanoseconds(mean))
 }
 
-/// Operations whose answers carry more than a status, of which nothing else was looked at. What HTTP answers is a
-/// page; to a message, a mail server answers with a status and no more.
+/// Operations whose answers carry more than a status, but are checked by status alone. An HTTP answer has content;
+/// the answer of a mail server to a message is a status only.
 fn status_only(operations: &[Operation]) -> Vec<String> {
     let with_content =
         operations.iter().filter(|one| matches!(one.protocol.as_str(), "http" | "http2"));
@@ -166,8 +166,8 @@ fn status_only(operations: &[Operation]) -> Vec<String> {
     unchecked.map(|operation| operation.name.clone()).collect()
 }
 
-/// Operations that take so few rows in turn that a cache holds all the answers. One that holds a
-/// placeholder for anything else asks something new each time; one without rows is meant to ask the same.
+/// Operations that cycle through so few rows that a cache holds all the answers. Not an operation with another
+/// placeholder, which sends something new each time, and not one without rows, which repeats one request on purpose.
 fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
     const MANY: usize = 100;
     let few = operations.iter().filter(|one| (1..MANY).contains(&one.row_count()));
@@ -178,7 +178,7 @@ fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
     alike.map(|one| (one.name.clone(), one.row_count())).collect()
 }
 
-/// Placeholders stand for processes that we start, which are here.
+/// A placeholder is replaced by the address of a process that the run starts on this machine.
 fn is_local(target: &Target) -> bool {
     const HERE: [&str; 4] = ["localhost", "127.", "[::1]", "{"];
     let address = target.connect_to.as_deref().unwrap_or(&target.url);

@@ -1,6 +1,6 @@
-//! What criteria, validity and findings look at: the summary of a trial, with what a summary leaves out.
+//! The input of criteria, validity and findings: the summary of a trial, with the facts that a summary leaves out.
 //!
-//! In reading order: [`Shape`] keeps what the fine histograms show, [`OverTime`] what the windows show, and
+//! In reading order: [`Shape`] keeps patterns of the fine histograms, [`OverTime`] patterns over the windows, and
 //! [`SteadyStateTest`] whether there was a steady state; `facts` holds them together.
 
 mod facts;

@@ -1,4 +1,4 @@
-//! What the windows of a trial give away: where in time slow and failed operations are.
+//! Patterns over the windows of a trial: when operations were slow or failed.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::shape::Shape;
 /// A trial over time, all operations together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OverTime {
-    /// Response times above these are slow: four medians, and at least a millisecond more than one; ten, and at least
-    /// 20 ms more, which nobody who shares a processor brings about.
+    /// Response times above these are slow: four times the median, and at least 1 ms above it; ten times the median,
+    /// and at least 20 ms above it, which sharing a processor does not cause.
     slow_above_ns: [u64; 2],
     moments: Vec<Moment>,
-    /// By operation: where its two modes part, and windows with times beyond.
+    /// By operation: the time between its two modes, and the number of windows with slower times.
     parted: Vec<Option<Parted>>,
 }
 
@@ -36,36 +36,36 @@ struct Parted {
     expected: f64,
 }
 
-/// Stalls at regular distances, in windows.
+/// Stalls at regular intervals, in windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stalls {
-    /// Their distance.
+    /// The interval between them.
     pub period: Period,
     /// Median over the stalls of the longest response time in each, in nanoseconds.
     pub length_ns: u64,
-    /// Where the first begins.
+    /// Window in which the first begins.
     pub first: u64,
 }
 
-/// The shortest stretch of windows that holds four fifths of what ended badly.
+/// The shortest range of windows that holds four fifths of the operations that did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Burst {
     /// First window.
     pub from: u64,
     /// First window after it.
     pub to: u64,
-    /// Ended badly in it.
+    /// Operations in it that did not succeed.
     pub bad: u64,
-    /// Ended badly in all.
+    /// All operations that did not succeed.
     pub bad_total: u64,
-    /// Share of the operations due in it.
+    /// Share of all operations that were due in it.
     pub due_share: f64,
     /// Whether it reaches the end of the measure phase.
     pub at_end: bool,
 }
 
 impl OverTime {
-    /// Nothing seen yet of a trial with these totals.
+    /// An empty record for a trial with these totals.
     pub fn new(total: &OperationTotals, shape: &Shape) -> Self {
         let median = total.response_time.quantile(0.5).unwrap_or(0);
         let parted = shape.operations.iter().map(|operation| {
@@ -85,7 +85,7 @@ impl OverTime {
         }
     }
 
-    /// Adds what a window holds, or a part of it.
+    /// Adds a window, or a part of it.
     pub fn add(&mut self, window: &Window) {
         let Ok(place) = usize::try_from(window.number) else { return };
         if self.moments.len() <= place {
@@ -100,14 +100,14 @@ impl OverTime {
         }
     }
 
-    /// Whether operations of the slower mode are in about as many windows as chance would put them: a
-    /// stall is no second way of being served.
+    /// Whether operations of the slower mode are in about as many windows as chance would put them in. A stall also
+    /// makes a slower mode, but in few windows.
     pub fn is_spread(&self, operation: usize) -> bool {
         let parted = self.parted.get(operation).copied().flatten();
         parted.is_some_and(|parted| f64::from(parted.windows) >= 0.5 * parted.expected)
     }
 
-    /// Stalls at regular distances, if there are any.
+    /// Stalls at regular intervals, if there are any.
     pub fn stalls(&self) -> Option<Stalls> {
         let found = (0..2).filter_map(|level| self.stalls_above(level));
         found.min_by(|a, b| a.period.chance.total_cmp(&b.period.chance))
@@ -125,7 +125,8 @@ impl OverTime {
         Some(Stalls { period, length_ns: longest[longest.len() / 2], first })
     }
 
-    /// The shortest stretch with four fifths of what ended badly, if that is three operations or more.
+    /// The shortest range of windows with four fifths of the operations that did not succeed, if there are three of
+    /// those or more.
     pub fn burst(&self) -> Option<Burst> {
         const FEWEST: u64 = 3;
         let bad_total: u64 = self.moments.iter().map(|one| u64::from(one.bad)).sum();
@@ -139,7 +140,7 @@ impl OverTime {
         Some(Burst { from: from as u64, to: to as u64, bad, bad_total, due_share, at_end })
     }
 
-    /// Windows of which markedly more is slow than of the one in the middle.
+    /// Windows with far more slow operations than the median window.
     fn stalled(&self, level: usize) -> BTreeSet<u64> {
         let mut counts: Vec<u32> = self.moments.iter().map(|one| one.slow[level]).collect();
         counts.sort_unstable();

@@ -1,4 +1,4 @@
-//! What the fine histograms of a trial give away. They are in memory only while it is summarised.
+//! Patterns in the fine histograms of a trial. These histograms are in memory only while the trial is summarised.
 
 use record::{OperationTotals, TrialFacts};
 use stats::Histogram;
@@ -7,18 +7,18 @@ use stats::signature::{self, Cluster, Comb};
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// Shapes of one trial.
+/// Patterns in the times of one trial.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shape {
-    /// Connect times just above the instants at which this kernel sends a SYN again.
+    /// Connect times just above the times at which this kernel retransmits a SYN.
     pub syn_retries: Vec<Cluster>,
-    /// Service times just above the instants at which a first request is sent again.
+    /// Service times just above the times at which a first request is retransmitted.
     pub request_retries: Vec<Cluster>,
     /// Service times just above the least retransmission time-out.
     pub retransmission: Option<Cluster>,
-    /// Service times just above the least delay of an acknowledgement whose first bytes came earlier.
+    /// Service times just above the minimum delay of an acknowledgement, where the first byte came earlier.
     pub delayed_ack: Option<Cluster>,
-    /// Service times just above time-outs that programs like.
+    /// Service times just above the time-outs that programs often use.
     pub time_outs: Vec<Cluster>,
     /// Response times just above whole periods of a CPU quota.
     pub quota: Vec<Cluster>,
@@ -28,7 +28,7 @@ pub struct Shape {
     pub operations: Vec<OperationShape>,
 }
 
-/// Shapes of one operation.
+/// Patterns in the times of one operation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationShape {
     /// Its name.
@@ -38,7 +38,7 @@ pub struct OperationShape {
 }
 
 impl Shape {
-    /// Looks at the histograms of an executed trial, whose spans have these names.
+    /// Finds the patterns in the histograms of an executed trial with these span names.
     pub fn of(trial: &TrialFacts, names: &[String]) -> Self {
         let total = trial.totals.total();
         let span = |name: &str| {
@@ -72,7 +72,7 @@ impl OperationShape {
     }
 }
 
-/// A cluster above a time that the kernel's timers keep.
+/// A cluster above a time at which a kernel timer fires.
 fn timer(times: &Histogram, at: u64) -> Option<Cluster> {
     signature::cluster(times, at, signature::wheel_width(at))
 }
@@ -81,13 +81,13 @@ fn timer_in_tail(times: &Histogram, at: u64) -> Option<Cluster> {
     timer(times, at).filter(|_| in_tail(times, at))
 }
 
-/// A target that mostly takes so long is slow, and no timer is to blame.
+/// If most operations take that long, the target is slow, and no timer is the cause.
 fn in_tail(times: &Histogram, at: u64) -> bool {
     times.quantile(0.5).is_some_and(|median| median < at / 4)
 }
 
-/// An acknowledgement that was waited for delays the rest of an answer, so that its first bytes come early. Without
-/// that evidence 40 ms may be anything.
+/// A delayed acknowledgement delays the rest of an answer, while its first bytes come early. Without that evidence,
+/// 40 ms may have any cause.
 fn delayed_ack(service: &Histogram, first_byte: &Histogram) -> Option<Cluster> {
     const AT: u64 = 40 * MILLISECOND;
     let late = timer(service, AT)?;

@@ -1,4 +1,4 @@
-//! Whether a trial was in a steady state: its windows gathered to points, and judged.
+//! Whether a trial was in a steady state: combines its windows into points, and tests those.
 
 use record::summary::{Model, TrialSummary};
 use record::{OperationTotals, Window, WindowSpan};
@@ -10,19 +10,19 @@ use plan::number::{count, duration, percent, significant};
 /// Arrivals whose planned rate does not change.
 const LEVEL_ARRIVALS: [&str; 2] = ["constant", "poisson"];
 
-/// Nanoseconds of measuring below which nothing is said, however many points there are.
+/// Minimum measured nanoseconds for a test, however many points there are.
 const LENGTH_LEAST: u64 = 6_000_000_000;
 
-/// Whether there was a steady state, as far as that can be said.
+/// The result of the test for a steady state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SteadyStateTest {
-    /// It was not tested; a sentence says why.
+    /// It was not tested; the text says why.
     Untested(String),
-    /// It was.
+    /// It was tested.
     Tested {
         /// Length of a point, in nanoseconds.
         point_ns: u64,
-        /// Departures; none in a steady state.
+        /// Departures from a steady state; empty if there are none.
         alarms: Vec<Alarm>,
     },
 }
@@ -56,14 +56,14 @@ impl SteadyStateTest {
     }
 }
 
-/// The windows of a trial as points. Histograms of one point at a time are in memory.
+/// The windows of a trial as points. Only the histograms of one point are in memory.
 pub struct Points {
     window_ns: u64,
-    /// Windows of a point; or why there are no points.
+    /// Windows per point; or why there are no points.
     group: Result<u64, SteadyStateTest>,
     thresholds: [u64; 2],
     points: Vec<Point>,
-    /// The point whose parts are coming.
+    /// The point that is being filled.
     current: usize,
     times: Histogram,
 }
@@ -73,13 +73,13 @@ struct Point {
     seen: WindowPoint,
     /// Operations behind its quantiles.
     behind: u64,
-    /// Operations that were due in it and succeeded sooner or later, and those that ended in it.
+    /// Operations that were due in it and succeeded at any time, and those that ended in it.
     due: u64,
     ended: u64,
 }
 
 impl Points {
-    /// For a trial with these totals.
+    /// Empty points for a trial with these totals.
     pub fn new(trial: &record::TrialFacts, total: &OperationTotals) -> Self {
         let windows = trial.phases.measure_ns / trial.window_ns.max(1);
         let group = group(trial, windows, total.succeeded);
@@ -95,8 +95,8 @@ impl Points {
         }
     }
 
-    /// Adds what a window holds, in the order of windows; what comes again out of order is counted, but moves no
-    /// quantile unless it is the larger part.
+    /// Adds a window; call it in the order of windows. A later part of an earlier window is counted, but its times
+    /// change no quantile unless it is the larger part.
     pub fn add(&mut self, window: &Window) {
         let Ok(group) = self.group else { return };
         let place = (window.number / group) as usize;
@@ -121,19 +121,20 @@ impl Points {
         }
     }
 
-    /// The judgement. Differences below what the generator's own lateness may make are left out.
+    /// Tests the points. Differences that the generator's own lateness can cause are left out.
     pub fn judge(mut self, dispatch_lag: &Histogram, seed: u64) -> SteadyStateTest {
         self.close();
         let group = match self.group {
             Ok(group) => group,
             Err(untested) => return untested,
         };
-        // Lateness comes in bursts: what a few windows suffer shows further out over the whole.
+        // Lateness comes in bursts: a lag that is frequent in a few windows has a higher quantile over the whole
+        // trial.
         let lag = |q| dispatch_lag.quantile(q).unwrap_or(0);
         let floor = Floor { median_ns: lag(0.9), tail_ns: lag(0.99) };
         let mut in_flight = 0.0;
         let points = self.points.into_iter().map(|point| {
-            // Due and not ended: a window says how many ended in it only of those that succeeded.
+            // Due but not ended. Only succeeded operations count, since a window counts the end of no others.
             in_flight += point.due as f64 - point.ended as f64;
             WindowPoint { in_flight, ..point.seen }
         });
@@ -230,7 +231,7 @@ pub fn departure(alarm: &Alarm, trial: &TrialSummary, point_ns: u64) -> String {
 }
 
 fn time(measure: Measure, trial: &TrialSummary) -> String {
-    // Without a schedule there is no response time at a rate.
+    // A closed load has no schedule, and so no response time from an intended start.
     let time = if trial.load.model == Model::Open { "response time" } else { "service time" };
     match measure {
         Measure::Median => format!("median {time}"),

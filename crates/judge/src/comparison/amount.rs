@@ -5,7 +5,7 @@ use std::time::Duration;
 use plan::units::{parse_duration, parse_percentage, parse_rate, parse_size};
 use serde_json::Value;
 
-/// A number, and what it is a number of.
+/// A number with its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Amount {
     of: f64,
@@ -23,7 +23,7 @@ enum Unit {
 
 /// Each value as a number, in the unit that all of them share: bytes, nanoseconds, per second.
 ///
-/// Errors: `None` where one is no amount, or of another unit; 0 is of every unit
+/// Errors: `None` where one is not an amount, or has another unit; 0 fits every unit
 pub fn amounts<'a>(values: impl IntoIterator<Item = &'a Value>) -> Option<Vec<f64>> {
     let amounts: Vec<Amount> = values.into_iter().map(amount).collect::<Option<_>>()?;
     let is_named = |amount: &&Amount| amount.unit != Unit::None || amount.of != 0.0;

@@ -1,4 +1,4 @@
-//! The word: differences of blocks, corrected for all questions of the run.
+//! The differences between the two trials of each block, corrected for all comparisons of the run.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,10 @@ use super::deciles::Deciles;
 use super::metric::{self, Metric};
 use super::planned::{PlannedComparison, planned_comparisons};
 
-/// Effective tail events over all blocks, on both sides, from which a quantile is shown in the shift
-/// function.
+/// Effective tail events over all blocks that each side needs for a quantile in the shift function.
 const SUPPORT: f64 = 10.0;
 
-/// What the blocks of one planned comparison say, before the others are known.
+/// The blocks of one planned comparison, before the correction for the other comparisons.
 struct BlockComparison<'a> {
     planned: PlannedComparison<'a>,
     blocks: Blocks<'a>,
@@ -28,8 +27,8 @@ struct BlockComparison<'a> {
 
 /// Every declared comparison, over the blocks in which both trials may be used.
 ///
-/// p-values are corrected by Holm's rule over all of them. In a rehearsal nothing is decided, and neither is what rests
-/// mostly on blocks with a `crowded` trial (by its number).
+/// p-values are corrected by Holm's rule over all of them. A rehearsal decides nothing. A comparison is also
+/// undecided if most of its blocks contain a `crowded` trial (by its number).
 pub fn judge(
     plan: &Plan,
     arms: &[Arm],
@@ -88,7 +87,7 @@ impl BlockComparison<'_> {
     /// `p`: corrected for this many tests.
     fn finish(self, p: f64, tests: usize, rehearsal: bool) -> Comparison {
         let decided = self.contrast.decided(p, rehearsal);
-        // Of a crowd more blocks are no cure.
+        // More blocks do not help where a crowd is the reason.
         let is_open = decided.result == Change::Undecided && !rehearsal;
         let undecided = is_open && !self.contrast.is_crowded();
         let shares = self.contrast.is_of_shares();
@@ -139,14 +138,14 @@ impl BlockComparison<'_> {
     }
 }
 
-/// What stands against an answer from so many of all blocks.
+/// The note on blocks with a crowded trial.
 fn crowd(crowded: usize, of: usize) -> String {
     format!(
         "in {crowded} of {of} blocks the generator waited for its processor, so that the difference may come from other work on this machine"
     )
 }
 
-/// The quantiles that every block has on both sides, and that enough operations lie beyond.
+/// The quantiles that have a value on both sides of every block, and enough tail events.
 fn shift(blocks: &[Block<'_>], operation: &str, deciles: &Deciles, seed: u64) -> Vec<Shift> {
     let sides = |block: &Block<'_>| {
         let of = |trial: &TrialSummary| deciles.of(trial.index, operation);
@@ -181,7 +180,7 @@ fn shift(blocks: &[Block<'_>], operation: &str, deciles: &Deciles, seed: u64) ->
     shown.iter().zip(shifts).map(of).collect()
 }
 
-/// Effective tail events over trials, at the listed quantile that is the next one up.
+/// Sum over trials of the effective tail events at the next higher listed quantile.
 fn support<'a>(trials: impl Iterator<Item = &'a TrialSummary>, operation: &str, q: f64) -> f64 {
     let of = |trial: &TrialSummary| {
         let one = metric::part(trial, operation)?;

@@ -12,7 +12,7 @@ pub struct Block<'a> {
     pub candidate: &'a TrialSummary,
 }
 
-/// Usable blocks in their order, and the numbers of the others.
+/// Usable blocks in order, and the numbers of the others.
 #[derive(Debug, Clone, Default)]
 pub struct Blocks<'a> {
     pub usable: Vec<Block<'a>>,
@@ -20,7 +20,7 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// A block whose repetition has no usable trial is left out, too. A/A pairs are passed over.
+    /// A block is also left out if its repetition has no usable trial. A/A pairs are skipped.
     pub fn of(baseline: &'a Arm, candidate: &'a Arm) -> Self {
         let both = baseline.trials.iter().chain(&candidate.trials);
         let compared = both.filter(|trial| trial.counts_for != CountsFor::Noise);
@@ -39,7 +39,7 @@ impl<'a> Blocks<'a> {
         blocks
     }
 
-    /// How many of the usable ones hold one of these trials.
+    /// How many usable blocks contain one of these trials.
     pub fn holding(&self, trials: &BTreeSet<u32>) -> usize {
         let holds = |block: &&Block<'_>| {
             [block.baseline, block.candidate].iter().any(|trial| trials.contains(&trial.index))
@@ -47,7 +47,7 @@ impl<'a> Blocks<'a> {
         self.usable.iter().filter(holds).count()
     }
 
-    /// Whether most of the usable ones hold one of these trials.
+    /// Whether most usable blocks contain one of these trials.
     pub fn mostly_hold(&self, trials: &BTreeSet<u32>) -> bool {
         self.holding(trials) * 2 > self.usable.len()
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::example;
 
-    /// An arm with trials of these blocks, of which the third and the fifth are A/A pairs.
+    /// An arm with trials of these blocks; the third and the fifth trial belong to A/A pairs.
     fn arm(blocks: &[u32]) -> Arm {
         let mut arm = example::summary().arms[0].clone();
         let known = arm.trials[0].clone();

@@ -1,5 +1,5 @@
-//! Two sides in one metric: their difference, and what it decides. Trials of a run stand in pairs, block by block;
-//! those of stored runs have no partners.
+//! Two sides in one metric: their difference, and the decision. Trials of one run are paired by block; trials of
+//! stored runs are unpaired.
 //!
 //! Not here: which trials these are (see `block_comparison` and [`super::stored`]).
 
@@ -13,12 +13,12 @@ use stats::{deviation, moments};
 
 use super::metric::{self, Metric};
 
-/// How trials of the two sides belong together.
+/// How trials of the two sides are paired.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pairing {
-    /// Those at the same place are of one block. The seed is that of the test.
+    /// Trials at the same position belong to the same block. The seed is for the test.
     Blocks { seed: u64 },
-    /// Not at all.
+    /// Unpaired.
     None,
 }
 
@@ -28,22 +28,22 @@ pub(super) struct Contrast<'a> {
     pub metric: Metric,
     pub name: String,
     pub operation: String,
-    /// As the experiment states it.
+    /// As stated by the experiment.
     pub margin: f64,
     pub sides: [Vec<&'a TrialSummary>; 2],
-    /// Trials of each side, or blocks, whose closed load waited for its processor.
+    /// Trials or blocks of each side in which a closed load waited for its processor.
     pub crowded: [usize; 2],
-    /// Trials of each side, or blocks, with a value.
+    /// Trials or blocks of each side that have a value.
     pub counts: [usize; 2],
     /// On the scale of the margin: log-ratios, or shares.
     pub difference: Option<Difference>,
     pub robust: Option<f64>,
-    /// Mean and standard deviation on that scale: of the differences of blocks, or around it within a side.
+    /// Mean and standard deviation on that scale: of the differences within blocks, or, unpaired, within a side.
     pub moments: Option<(f64, Option<f64>)>,
 }
 
 impl<'a> Contrast<'a> {
-    /// Nothing looked at yet.
+    /// Two sides that are not compared yet.
     pub fn new(
         metric: Metric,
         name: &str,
@@ -64,8 +64,8 @@ impl<'a> Contrast<'a> {
         }
     }
 
-    /// Looks for the difference. Where a trial has no value there is none: those with one are the lucky ones, whose
-    /// difference would say nothing of the rest.
+    /// Computes the difference. There is none where a trial has no value: the trials with one are the better ones,
+    /// and their difference says nothing about the others.
     pub fn compare(&mut self, pairing: Pairing) {
         match pairing {
             Pairing::Blocks { seed } => self.compare_pairs(seed),
@@ -127,7 +127,7 @@ impl<'a> Contrast<'a> {
         self.metric.value(trial, &self.operation)
     }
 
-    /// Baseline and candidate of each block, as far as both have a value.
+    /// Baseline and candidate of each block; `None` unless both have a value.
     pub fn pairs(&self) -> impl Iterator<Item = Option<[f64; 2]>> {
         let [old, new] = &self.sides;
         old.iter().zip(new).map(|(old, new)| {
@@ -137,27 +137,27 @@ impl<'a> Contrast<'a> {
         })
     }
 
-    /// Whether shares are compared, to which there are no ratios.
+    /// Whether shares are compared, which have no ratio.
     pub fn is_of_shares(&self) -> bool {
         self.metric == Metric::Failed
     }
 
-    /// Trials of each side, or blocks, without a value.
+    /// Trials or blocks of each side that have no value.
     pub fn without(&self) -> [usize; 2] {
         [0, 1].map(|side| self.sides[side].len() - self.counts[side])
     }
 
-    /// Whether most of a side says as much of the crowd as of the target.
+    /// Whether most trials of a side were crowded, so that they show the crowd as much as the target.
     pub fn is_crowded(&self) -> bool {
         self.crowded.iter().zip(&self.sides).any(|(crowded, side)| crowded * 2 > side.len())
     }
 
-    /// The margin on the scale of the difference: of ratios the logarithm, so that it is symmetric.
+    /// The margin on the scale of the difference. For ratios it is the logarithm, so that it is symmetric.
     pub fn scale(&self) -> f64 {
         if self.is_of_shares() { self.margin } else { self.margin.ln_1p() }
     }
 
-    /// What it decides, `p` being corrected for all questions. Who is compared is left open.
+    /// The decision, with `p` corrected for all comparisons. Names of baseline and candidate are not filled in.
     pub fn decided(&self, p: f64, rehearsal: bool) -> Comparison {
         let decision = match &self.difference {
             Some(difference) if !rehearsal && !self.is_crowded() => {
@@ -214,7 +214,7 @@ fn is_certain(decision: Decision) -> bool {
     matches!(decision, Decision::Changed { size_certain: true } | Decision::Equivalent)
 }
 
-/// Operations of a trial that did not succeed, as counts whose dispersion between trials is known.
+/// Operations of a trial that did not succeed, as a count, so that dispersion between trials can be estimated.
 fn failures(one: &Operation) -> WindowCount {
     let (failed, planned) = metric::failures(one);
     let mut count = WindowCount::default();

@@ -11,7 +11,7 @@ use stats::comparison::shift::POINTS;
 use super::metric::Metric;
 use crate::distribution::Values;
 
-/// Nanoseconds at each of the points, where there is a value.
+/// Nanoseconds at each of the points; `None` where there is no value.
 pub(super) type Times = [Option<u64>; POINTS.len()];
 
 /// The points of each trial and compared operation.
@@ -22,7 +22,7 @@ pub struct Deciles {
 }
 
 impl Deciles {
-    /// Nothing kept yet, of the operations that the plan compares times of.
+    /// No trials yet, for the operations whose times the plan compares.
     pub fn new(plan: &Plan) -> Self {
         let is_time = |name: &String| Metric::named(name).is_some_and(Metric::is_time);
         let timed = plan.comparisons.iter().filter(|one| one.metrics.iter().any(is_time));

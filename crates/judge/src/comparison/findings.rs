@@ -1,4 +1,4 @@
-//! What blocks show beside the comparison itself: that it is undecided, that more does not mean more,
+//! Findings from blocks beside the comparison itself: that it is undecided, that the effect does not follow the dose,
 //! and that trials differ more than their own intervals predict.
 
 use std::collections::BTreeSet;
@@ -16,8 +16,8 @@ use super::planned::{PlannedComparison, planned_comparisons};
 use crate::findings::design::{self, Level};
 use crate::findings::{Subject, findings};
 
-/// Findings about the comparisons of a run; a rehearsal has none. Of what mostly `crowded` trials (by number) show nothing
-/// is said.
+/// Findings about the comparisons of a run; a rehearsal has none. Dose steps with mostly `crowded` trials (by number)
+/// give no finding.
 pub fn of(
     plan: &Plan,
     arms: &[Arm],
@@ -35,7 +35,7 @@ pub fn of(
 /// One finding for each factor of amounts, stratum and metric whose effect goes up and down again.
 fn doses(plan: &Plan, arms: &[Arm], crowded: &BTreeSet<u32>) -> Vec<Finding> {
     let all = planned_comparisons(plan);
-    // The first question of each group stands for the group.
+    // The first comparison represents its group.
     let same = |one: &PlannedComparison<'_>, other: &PlannedComparison<'_>| {
         (one.factor, one.operation, one.name) == (other.factor, other.operation, other.name)
             && one.stratum == other.stratum
@@ -52,8 +52,8 @@ fn doses(plan: &Plan, arms: &[Arm], crowded: &BTreeSet<u32>) -> Vec<Finding> {
     firsts.filter_map(of).collect()
 }
 
-/// Looks at neighbouring doses: one step certainly up and another certainly down, among all steps. One step of a crowd
-/// leaves the order of all in doubt.
+/// Compares neighbouring doses: one step must be certainly up and another certainly down, among all steps. One
+/// crowded step leaves the order of all steps in doubt.
 fn dose_order(
     plan: &Plan,
     arms: &[Arm],
@@ -90,7 +90,7 @@ fn dose_order(
     Some(design::dose_order(&level, dose(up), dose(down)))
 }
 
-/// The levels by their amounts, ascending; `None` where the value of one is no amount.
+/// The levels by amount, ascending; `None` where the value of one is not an amount.
 fn in_order<'a>(
     levels: Vec<(&'a Value, usize)>,
     value: impl Fn((&'a Value, usize)) -> &'a Value,

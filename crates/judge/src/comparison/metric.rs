@@ -12,9 +12,9 @@ const TAIL_FROM: f64 = 0.99;
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Metric {
-    /// Operations finished well a second.
+    /// Operations that succeeded, per second.
     Goodput,
-    /// Operations finished a second, well or badly.
+    /// Operations that ended, per second, whether they succeeded or failed.
     Completed,
     /// Share of planned operations that did not succeed: failed, abandoned or missed.
     Failed,
@@ -34,15 +34,15 @@ impl Metric {
             "mean" => Some(Self::Mean),
             _ => {
                 let percentile: f64 = name.strip_prefix('p')?.parse().ok()?;
-                // 99.9 / 100 is not the nearest number to 0.999; one in a million is near enough.
+                // 99.9 / 100 is not the number nearest to 0.999, so it is rounded to one in a million.
                 let q = (percentile * 10_000.0).round() / 1_000_000.0;
                 (q > 0.0 && q < 1.0).then_some(Self::Quantile(q))
             }
         }
     }
 
-    /// The margin within which levels count as equal where the experiment names none: 5 %, 10 % from p99
-    /// on, 0.1 percentage points of failures.
+    /// The margin within which levels count as equal if the experiment names none: 5 %; 10 % from p99 on; 0.1
+    /// percentage points for failures.
     pub fn default_margin(self) -> f64 {
         match self {
             Self::Failed => FAILED_MARGIN,
@@ -73,7 +73,7 @@ impl Metric {
         let one = part(trial, operation)?;
         let seconds = trial.phases.measure_ns as f64 / 1e9;
         match self {
-            // Of one operation the summary does not say how many ended in the drain.
+            // For a single operation the summary does not say how many ended in the drain.
             Self::Goodput if is_whole(operation) => Some(trial.rates.goodput),
             Self::Completed if is_whole(operation) => Some(trial.rates.completed),
             Self::Goodput => (seconds > 0.0).then(|| one.succeeded as f64 / seconds),
@@ -97,8 +97,8 @@ impl Metric {
     }
 }
 
-/// The distribution that a time is read from. In an open load it is the response time, in whose quantiles
-/// failures count as slower than all others; elsewhere it is the service time.
+/// The distribution that a time is read from. For an open load it is the response time, with failures slower than all
+/// others in its quantiles; otherwise it is the service time.
 pub(crate) fn times<'a>(
     metric: Metric,
     trial: &TrialSummary,
@@ -116,7 +116,7 @@ pub(super) fn failures(one: &Operation) -> (u64, u64) {
     (one.planned.saturating_sub(one.succeeded), one.planned)
 }
 
-/// The part of a trial that is one operation, or all.
+/// The numbers of one operation of a trial, or of all.
 pub(super) fn part<'a>(trial: &'a TrialSummary, operation: &str) -> Option<&'a Operation> {
     if is_whole(operation) {
         return Some(&trial.total);

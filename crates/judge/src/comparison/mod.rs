@@ -1,14 +1,12 @@
-//! The declared comparisons, carried out: which trials are held against each other, in what, and what
-//! comes of it.
+//! Carries out the declared comparisons: which trials are compared, in which metric, and with what result.
 //!
-//! A trial gives one value to a comparison, and a block one difference: trials whose validity is not
-//! `valid` or `noted` leave their block out. The arithmetic is in [`stats::comparison`]; how the result
-//! looks is in `pages`.
+//! A trial has one value per comparison, and a block one difference. A trial that is not `valid` or `noted` leaves
+//! its block out. The arithmetic is in [`stats::comparison`]; `pages` shows the result.
 //!
-//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `planned`
-//! who is held against whom; `blocks` the trials that are; `contrast` the difference of two sides and
-//! what it decides; `deciles` what the shift function needs; `block_comparison` what the blocks of a run say; [`findings`] what else
-//! the blocks show; [`stored`] runs held against each other afterwards.
+//! In reading order: `amount` is levels that are amounts; [`metric`] is the value of a trial; `planned` is which arms
+//! are compared; `blocks` is which trials; `contrast` is the difference of two sides and the decision; `deciles` is
+//! data for the shift function; `block_comparison` is the comparison over the blocks of a run; [`findings`] is what
+//! else the blocks show; [`stored`] compares runs afterwards.
 
 mod amount;
 mod block_comparison;

@@ -1,4 +1,5 @@
-//! Who is held against whom: each other level of the factor, in each combination of the other factors.
+//! Which arms are compared: each other level of the factor with the baseline, in each combination of the other
+//! factors.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +24,9 @@ pub struct PlannedComparison<'a> {
     pub arms: [usize; 2],
 }
 
-/// Everything that the plan asks, in the order of the file, then of arms, then of metrics.
+/// Every comparison of the plan, in the order of the file, then of arms, then of metrics.
 ///
-/// An arm whose baseline is not part of the plan is held against nothing.
+/// An arm whose baseline is not part of the plan is not compared.
 pub fn planned_comparisons(plan: &Plan) -> Vec<PlannedComparison<'_>> {
     plan.comparisons.iter().flat_map(|declared| of(plan, declared)).collect()
 }

@@ -5,7 +5,7 @@ use record::summary::{Change, Comparison, Summary};
 
 use crate::simulated::{Op, designed, designed_with, file};
 
-/// Two factors, one of which is compared in these metrics.
+/// Two factors; one of them is compared in these metrics.
 fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> String {
     let declared = format!(
         "[factors]\nlevel = [{levels}]\n[design]\nblocks = {blocks}\n\
@@ -23,7 +23,7 @@ fn service(trial: &TrialPlan, index: u64, factor: f64) -> u64 {
     (1e6 * operation * block * noise * factor) as u64
 }
 
-/// Carries it out; arm `i` is slower by `factors[i]`.
+/// Simulates it; arm `i` is slower by `factors[i]`.
 fn carried_out(file: &str, factors: &[f64]) -> Summary {
     let one = |trial: &TrialPlan, index| Op::answered(service(trial, index, factors[trial.arm]));
     designed(file, &Options::default(), (100, 400), one)
@@ -201,7 +201,7 @@ fn amounts_with_a_unit_are_in_order_too() {
         let said = finding(&summary, "dose-order").map(|finding| finding.claim.as_str());
         assert!(said.is_some_and(|claim| claim.contains(told)), "{levels}: {said:?}");
     }
-    // Bytes and seconds have no order together.
+    // Bytes and seconds have no common order.
     let file = experiment("\"1kB\", \"1s\", \"2kB\", \"2s\"", "\"1kB\"", &["p50"], 10);
     assert_eq!(finding(&carried_out(&file, &[1.0, 1.3, 1.31, 1.1]), "dose-order"), None);
 }
@@ -230,7 +230,7 @@ fn trials_that_differ_more_than_their_intervals_predict_are_reported() {
     let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
     let steady = carried_out(&file, &[1.0, 1.0]);
     assert_eq!(finding(&steady, "repeats-worse"), None);
-    // Every trial has a level of its own, ± 20 %.
+    // Every trial has its own level, ± 20 %.
     let one = |trial: &TrialPlan, index| {
         let own = 1.0 + 0.4 * (f64::from(trial.index * 7 % 20) / 19.0 - 0.5);
         Op::answered(service(trial, index, own))
@@ -294,7 +294,7 @@ fn what_a_crowd_made_of_a_closed_load_is_no_change() {
     let quiet = in_a_crowd(|_| false);
     assert_eq!(quiet.comparisons[1].result, Change::Changed);
     assert!(quiet.comparisons.iter().all(|one| one.note.is_none()));
-    // One arm suffices: its blocks say as much of the crowd as of the target.
+    // One crowded arm is enough: its blocks show the crowd as much as the target.
     let summary = in_a_crowd(|trial| trial.arm == 1);
     for one in &summary.comparisons {
         assert_eq!((one.result, one.blocks, one.needs_blocks), (Change::Undecided, 10, None));

@@ -1,13 +1,13 @@
-//! What the rules look at beside a trial's summary.
+//! Numbers beside a trial's summary that some rules need.
 
 use record::summary::{Operation, TrialSummary};
 
-/// What a summary does not say but some rules need; a rule without its number is silent.
+/// Numbers that are not in a summary but that some rules need; a rule without its number is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Context {
     /// Time-out of an operation, from its start.
     pub timeout_ns: Option<u64>,
-    /// Targets, each of which has a pool of connections of its own in an open load; 0 for one.
+    /// Number of targets; in an open load, each has its own pool of connections. 0 counts as one.
     pub targets: u32,
     /// Sums over all windows.
     pub windows: Option<WindowSums>,
@@ -15,8 +15,8 @@ pub struct Context {
     pub little: Option<TimeInFlight>,
 }
 
-/// Two counts of the same time, in operations times nanoseconds: what a gauge saw in flight until the last operation had
-/// ended, and the times of all operations added up.
+/// Two counts of the same time, in operations times nanoseconds: the gauge of operations in flight until the last one
+/// had ended, and the sum of the times of all operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeInFlight {
     /// By the gauge.
@@ -28,7 +28,7 @@ pub struct TimeInFlight {
 /// Sums over all windows of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowSums {
-    /// Values of all response time histograms.
+    /// Number of values in all response time histograms.
     pub response_times: u64,
 }
 

@@ -85,7 +85,7 @@ pub fn shares(trial: &TrialSummary, _: &Context) -> Option<String> {
     })
 }
 
-/// A11: a plan that was not carried out must be in the headline.
+/// A11: the headline must report a plan that was not carried out.
 pub fn shortfall(trial: &TrialSummary) -> Option<String> {
     let a = &trial.accounting;
     let short = (a.started as f64) < 0.99 * a.planned as f64;

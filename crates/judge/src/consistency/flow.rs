@@ -9,8 +9,8 @@ fn measured_seconds(trial: &TrialSummary) -> f64 {
     trial.phases.measure_ns as f64 / 1e9
 }
 
-/// A3: rate times duration is the count. What ended in the drain may be missing from the finished
-/// ones: at most what was in flight, or due and released late.
+/// A3: rate times duration is the count. Operations that ended in the drain may be missing from the finished ones: at
+/// most those in flight, and those due but released late.
 pub fn rates(trial: &TrialSummary, _: &Context) -> Option<String> {
     let seconds = measured_seconds(trial);
     let (a, rates) = (&trial.accounting, &trial.rates);
@@ -31,8 +31,8 @@ pub fn rates(trial: &TrialSummary, _: &Context) -> Option<String> {
     })
 }
 
-/// Concurrency that rate and times imply, least and most, with the slack of a window that is cut at
-/// both ends. `None` where failures hide some times.
+/// Least and greatest concurrency that rate and times imply, with the slack of a window that is cut at both ends.
+/// `None` where failures hide some times.
 fn implied_concurrency(trial: &TrialSummary) -> Option<(f64, f64)> {
     let total = &trial.total;
     if total.succeeded == 0 || total.planned != total.succeeded {
@@ -55,8 +55,8 @@ fn connections(trial: &TrialSummary, context: &Context) -> f64 {
     f64::from(concurrency::limit(&trial.load)) * f64::from(pools)
 }
 
-/// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as a bound and
-/// with the measured number in flight.
+/// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as an upper
+/// bound, and against the measured number in flight.
 pub fn little(trial: &TrialSummary, context: &Context) -> Option<String> {
     if let Some(TimeInFlight { area_ns, times_ns }) = context.little
         && u128::try_from(area_ns) != Ok(times_ns)
@@ -73,7 +73,7 @@ pub fn little(trial: &TrialSummary, context: &Context) -> Option<String> {
     }
     let (service, response) = implied_concurrency(trial)?;
     let (mean, slack) = (trial.in_flight.mean, slack(trial));
-    // All of a closed load may be under way from before the phase on, for longer than any that began in it.
+    // All operations of a closed load may have begun before the phase, and last longer than any that began in it.
     let waiting = if trial.load.model == Model::Open { 0.0 } else { connections };
     let most = (response * 1.05 + slack + 0.05).max(waiting);
     let outside = mean < service * 0.95 - slack - 0.05 || mean > most;
@@ -84,7 +84,7 @@ pub fn little(trial: &TrialSummary, context: &Context) -> Option<String> {
     })
 }
 
-/// A10: an open load that was in truth a closed loop at its limit, and does not say so.
+/// A10: an open load that behaved as a closed loop at its limit, and does not report it.
 pub fn hidden_closed_loop(trial: &TrialSummary, context: &Context) -> Option<String> {
     let busy = trial.rates.goodput * trial.total.service_time.mean_ns as f64 / 1e9;
     let connections = connections(trial, context);
@@ -98,8 +98,7 @@ pub fn hidden_closed_loop(trial: &TrialSummary, context: &Context) -> Option<Str
     })
 }
 
-/// A13: response time is at least the sum of the parts that are known. Means only; quantiles do not
-/// add.
+/// A13: response time is at least the sum of the known parts. Means only, since quantiles do not add up.
 pub fn parts(trial: &TrialSummary) -> Option<String> {
     operations(trial).filter(|one| one.succeeded > 0).find_map(|operation| {
         let mut known = operation.service_time.mean_ns;
@@ -113,7 +112,7 @@ pub fn parts(trial: &TrialSummary) -> Option<String> {
     })
 }
 
-/// A15: nothing succeeded after its time-out, and outcome time keeps those that never did.
+/// A15: nothing succeeded after its time-out, and outcome time includes operations that never succeeded.
 pub fn timeouts(trial: &TrialSummary, context: &Context) -> Option<String> {
     operations(trial).find_map(|operation| {
         let longest = operation.service_time.max_ns;
@@ -136,7 +135,7 @@ pub fn timeouts(trial: &TrialSummary, context: &Context) -> Option<String> {
     })
 }
 
-/// Time by which a busy worker may notice a time-out late without being wrong about the target.
+/// A busy worker may notice a time-out this much late; that says nothing about the target.
 const TIMER_SLACK_NS: u64 = 100_000_000;
 
 /// A16: durations are positive, and phases have a length.
@@ -152,7 +151,7 @@ pub fn clock(trial: &TrialSummary) -> Option<String> {
     Some(format!("{}: an answer that took no time at all", instant.name))
 }
 
-/// A18: rate times time differs from what was in flight by a thousand or a million.
+/// A18: rate times time differs from the number in flight by a factor of a thousand or a million.
 pub fn units(trial: &TrialSummary) -> Option<String> {
     let (_, response) = implied_concurrency(trial)?;
     let mean = trial.in_flight.mean;

@@ -1,11 +1,10 @@
-//! Rules A1 to A18: arithmetic that every report must survive, ours before it is shown.
+//! Rules A1 to A18: arithmetic that every report must satisfy. Our own reports are checked before they are shown.
 //!
-//! Pure functions of a trial's summary. Not here: what follows from a contradiction (see
-//! [`crate::findings`]).
+//! Pure functions of a trial's summary. Not here: the consequences of a contradiction (see [`crate::findings`]).
 //!
 //! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution), `flow` (rates,
-//! concurrency, parts, units); [`times`] is the arithmetic of one distribution, which reports of other tools are held
-//! to as well (rules R01 to R03 and A6 of `audit`; here A4, A5 and A6).
+//! concurrency, parts, units); [`times`] is the arithmetic of one distribution, which also checks reports of other
+//! tools (rules R01 to R03 and A6 of `audit`; here A4, A5 and A6).
 
 mod context;
 mod counts;
@@ -17,12 +16,12 @@ use context::operations;
 pub use context::{Context, TimeInFlight, WindowSums};
 use record::summary::{Distribution, TrialSummary};
 
-/// Something that two numbers of a report cannot both say.
+/// Two numbers of a report that contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
     /// The rule, `A1` to `A18`.
     pub rule: &'static str,
-    /// The numbers that do not fit.
+    /// The numbers that contradict each other.
     pub claim: String,
 }
 
@@ -138,8 +137,8 @@ pub fn contradictions(trial: &TrialSummary, context: &Context) -> Vec<Contradict
     RULES.iter().filter_map(broken).collect()
 }
 
-/// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out: its
-/// moments are those of the succeeded operations only.
+/// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out, since its moments
+/// cover succeeded operations only.
 fn each(trial: &TrialSummary, check: fn(&Distribution) -> Option<String>) -> Option<String> {
     let named = operations(trial).flat_map(|operation| {
         [

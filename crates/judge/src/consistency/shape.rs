@@ -17,7 +17,7 @@ fn ranked(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> + '_ 
     })
 }
 
-/// What is known of the times: all to the nanosecond, quantiles to the width of a bucket.
+/// The known figures of the times: all to the nanosecond, quantiles to the width of a bucket.
 fn known(distribution: &Distribution, before: f64) -> TimeFigures {
     let exact = |ns: u64| Some(Approximate { value: ns as f64 / 1e9, step: 1e-9 });
     let count = distribution.count as f64;
@@ -34,8 +34,8 @@ fn known(distribution: &Distribution, before: f64) -> TimeFigures {
     }
 }
 
-/// A4: minimum, quantiles, maximum ascend, to the nanosecond as they are of one histogram; mean and median are where
-/// they can be.
+/// A4: minimum, quantiles and maximum ascend, to the nanosecond since one histogram holds them all; mean and median
+/// are within their possible range.
 pub fn order(distribution: &Distribution) -> Option<String> {
     let mut before = distribution.min_ns as f64;
     let last = (distribution.count as f64, distribution.max_ns as f64);
@@ -46,7 +46,7 @@ pub fn order(distribution: &Distribution) -> Option<String> {
         before = value;
     }
     let mut times = known(distribution, 0.0);
-    // The median's rank is that of its quantile, whatever share of the count it is.
+    // The median's rank comes from its quantile, whatever share of the count that is.
     times.quantiles = median(distribution).into_iter().collect();
     times::order(&times).map(|broken| broken.claim)
 }
@@ -63,13 +63,13 @@ pub fn mean_band(distribution: &Distribution) -> Option<String> {
     Some(broken.claim)
 }
 
-/// A6: Markov's and Cantelli's bounds of a quantile, which a rank reaches with all that are not below it.
+/// A6: Markov's and Cantelli's bounds of a quantile. The values at or above it include the one at its rank.
 pub fn moment_bounds(distribution: &Distribution) -> Option<String> {
     let times = Some(known(distribution, 1.0)).filter(|_| distribution.overflow == 0)?;
     times::moments(&times).map(|broken| broken.claim)
 }
 
-/// A7: nothing is clipped: what overflowed has no quantile, and no tail piles up at the time-out.
+/// A7: nothing is clipped: values beyond the range have no quantile, and no tail piles up at the time-out.
 pub fn saturation(trial: &TrialSummary, context: &Context) -> Option<String> {
     operations(trial).find_map(|operation| {
         let distribution = &operation.response_time;
@@ -89,7 +89,7 @@ pub fn saturation(trial: &TrialSummary, context: &Context) -> Option<String> {
     })
 }
 
-/// A8: support, grade, interval and observation of each quantile belong together.
+/// A8: support, grade, interval and observed value of each quantile are consistent.
 pub fn support(distribution: &Distribution) -> Option<String> {
     let count = distribution.count as f64;
     distribution.quantiles.iter().find_map(|entry| {

@@ -10,7 +10,7 @@ fn rules(one: &TrialSummary) -> Vec<&'static str> {
     contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()
 }
 
-/// One way to corrupt a valid summary, and the class of rule that must notice.
+/// One way to corrupt a valid summary, and the rule that must detect it.
 type Mutation = (&'static str, fn(&mut TrialSummary));
 
 const MUTATIONS: &[Mutation] = &[
@@ -45,7 +45,7 @@ const MUTATIONS: &[Mutation] = &[
         (times.min_ns, times.mean_ns, times.max_ns) = (1_000_000, 2_000_000, 400_000_000);
     }),
     ("A18", |trial| trial.in_flight.mean *= 1_000.0),
-    // The other way, where a field can be wrong in both.
+    // The opposite change, for a field that can be wrong in both directions.
     ("A1", |trial| trial.total.succeeded -= 1),
     ("A2", |trial| trial.generator.steal_ratio = -0.5),
     ("A3", |trial| trial.rates.started *= 0.8),
@@ -55,7 +55,7 @@ const MUTATIONS: &[Mutation] = &[
     ("A18", |trial| trial.in_flight.mean /= 1_000.0),
 ];
 
-/// A valid trial without failures, so that every rule speaks.
+/// A valid trial without failures, so that every rule applies.
 fn sound(seed: u64) -> TrialSummary {
     example::flawless(seed).arms.remove(0).trials.remove(0)
 }

@@ -1,16 +1,16 @@
-//! What mean, quantiles, extremes and deviation of one distribution of times must keep to, whoever reports them.
+//! Rules on mean, quantiles, extremes and deviation of one distribution of times, for reports of any tool.
 //!
-//! A figure is known to a step: of ours the width of a bucket, of printed ones their last digit. Not here: which figures
-//! a summary or a foreign report has, and how grave a contradiction is (see `audit`).
+//! A figure is known to a step: our own to the width of a bucket, printed ones to their last digit. Not here: which
+//! figures a summary or a foreign report has, and how severe a contradiction is (see `audit`).
 
 use plan::number::{duration, percentile};
 
-/// A time in seconds; the true one lies less than a `step` away.
+/// A time in seconds; the true time is less than a `step` away.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Approximate {
     /// The time.
     pub value: f64,
-    /// How far it may be off.
+    /// The greatest possible error.
     pub step: f64,
 }
 
@@ -24,7 +24,7 @@ impl Approximate {
     }
 }
 
-/// What is known of the times of some operations. What is not known silences the rules that need it.
+/// The known figures of the times of some operations. A rule that needs an unknown figure is skipped.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TimeFigures {
     /// The least.
@@ -35,16 +35,16 @@ pub struct TimeFigures {
     pub stdev: Option<Approximate>,
     /// The greatest.
     pub max: Option<Approximate>,
-    /// Ascending shares of operations with the time that none of them exceeds.
+    /// Ascending shares of operations, each with the time that none of them exceeds.
     pub quantiles: Vec<(f64, Approximate)>,
-    /// By how much such a share may be off.
+    /// The greatest possible error of such a share.
     pub share_slack: f64,
 }
 
-/// Figures that cannot be true together.
+/// Figures that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conflict {
-    /// Which.
+    /// The contradiction, as text.
     pub claim: String,
     /// The numbers, in milliseconds, by name.
     pub evidence: Vec<(&'static str, f64)>,
@@ -61,12 +61,12 @@ impl Conflict {
     }
 }
 
-/// A time for people.
+/// A time as text.
 fn time(seconds: f64) -> String {
     duration((seconds.max(0.0) * 1e9).round() as u64)
 }
 
-/// R01: the mean that the quantiles allow at most: each share is as slow as the quantile at its end.
+/// R01: the greatest mean that the quantiles allow: each share is as slow as the quantile at its end.
 pub fn mean_above(times: &TimeFigures) -> Option<Conflict> {
     let (mean, max) = (times.mean?, times.max?);
     let first = times.quantiles.first()?;
@@ -90,7 +90,7 @@ pub fn mean_above(times: &TimeFigures) -> Option<Conflict> {
     })
 }
 
-/// R02: the mean that the quantiles allow at least: each share is as slow as the quantile at its beginning.
+/// R02: the least mean that the quantiles allow: each share is as fast as the quantile at its beginning.
 pub fn mean_below(times: &TimeFigures) -> Option<Conflict> {
     let mean = times.mean?;
     let last = times.quantiles.last()?.1;
@@ -114,7 +114,7 @@ pub fn mean_below(times: &TimeFigures) -> Option<Conflict> {
     })
 }
 
-/// R03: least, quantiles and greatest ascend; mean and median are where they can be.
+/// R03: minimum, quantiles and maximum ascend; mean and median are within their possible range.
 pub fn order(times: &TimeFigures) -> Option<Conflict> {
     let quantiles = times.quantiles.iter().map(|(q, value)| (percentile(*q), *value));
     let min = times.min.map(|min| ("minimum".to_owned(), min));

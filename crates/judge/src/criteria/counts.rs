@@ -1,4 +1,4 @@
-//! What is counted of trials to judge one criterion: a few sums, one histogram, and counts by window.
+//! The counts that one criterion is judged by: a few sums, one histogram, and counts by window.
 
 use plan::criterion::{Count, CountedPart, Criterion, Metric, RatioSide, Time};
 use record::{FailureKind, OperationTotals, Totals};
@@ -9,13 +9,13 @@ use super::levels::Levels;
 use super::long_windows::{LongWindows, Tally};
 use super::scope::{Failures, Scope, Scopes, bound_ns};
 
-/// What was counted of one trial or of several together.
+/// Counts of one trial, or of several together.
 #[derive(Debug, Clone)]
 pub(super) struct Counts {
     pub(super) sums: Sums,
     /// Both sides of a ratio; `None` for an item that no answer carried.
     pub(super) sides: [Option<f64>; 2],
-    /// The time that the criterion is about, of operations that carried it.
+    /// The time that the criterion limits, of operations that have it.
     pub(super) times: Histogram,
     /// Windows of all trials, one after the other: operations beyond the bound.
     pub(super) windows: Vec<WindowCount>,
@@ -31,7 +31,7 @@ pub(super) struct Counts {
     pub(super) confidence: f64,
 }
 
-/// Counts of the operations that a criterion speaks of.
+/// Counts of the operations in the criterion's scope.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
     pub(super) planned: u64,
@@ -42,18 +42,18 @@ pub(super) struct Sums {
     pub(super) succeeded_in_time: u64,
     pub(super) failed_in_time: u64,
     pub(super) failures: Failures,
-    /// Beyond the bound, those that never succeeded among them.
+    /// Beyond the bound, including operations that never succeeded.
     pub(super) beyond: u64,
 }
 
 impl Sums {
-    /// Operations slower than all others.
+    /// Operations that did not succeed, which count as slower than all others.
     pub(super) fn lost(&self) -> u64 {
         self.missed + self.failed + self.abandoned
     }
 
-    /// Operations that failed by an answer, a refusal or a broken connection, and not because time ran out: however long the
-    /// target waits, it does not answer otherwise.
+    /// Operations that failed by an answer, a refusal or a broken connection, and not by a time-out: more time would
+    /// not have changed the outcome.
     pub(super) fn refused(&self) -> u64 {
         let timed_out =
             [FailureKind::Timeout, FailureKind::ConnectTimeout, FailureKind::GreetingTimeout];
@@ -101,7 +101,7 @@ impl Sums {
 }
 
 impl Counts {
-    /// Nothing yet.
+    /// Empty counts.
     pub(super) fn new(criterion: &Criterion) -> Self {
         Self {
             sums: Sums::default(),
@@ -116,7 +116,7 @@ impl Counts {
         }
     }
 
-    /// Adds what another trial left.
+    /// Adds the counts of another trial.
     pub(super) fn merge(&mut self, other: Self) {
         self.sums.add(&other.sums);
         for (mine, theirs) in self.sides.iter_mut().zip(other.sides) {
@@ -134,7 +134,7 @@ impl Counts {
         self.confidence = self.confidence.max(other.confidence);
     }
 
-    /// Adds what is known at the end of a trial.
+    /// Adds the totals of a trial that has ended.
     pub(super) fn totals(&mut self, criterion: &Criterion, scopes: Scopes, all: &All<'_>) {
         let totals = all.of(scopes.whole);
         self.lengths = vec![self.windows.len()];
@@ -151,7 +151,7 @@ impl Counts {
         }
     }
 
-    /// Adds what a recorded window holds. A window may come several times, each with what the others lack.
+    /// Adds a recorded window. A window may come several times, each time with a different part of it.
     pub(super) fn window(&mut self, number: u64, tally: &Tally) {
         let Ok(number) = usize::try_from(number) else { return };
         if self.windows.len() <= number {

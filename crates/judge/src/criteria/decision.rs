@@ -1,4 +1,4 @@
-//! What the sample says of a criterion, whatever the course of the trials was.
+//! The decision about a criterion from the sample alone, without regard to how the trials went.
 
 use plan::criterion::{Criterion, Metric, Rate, Time};
 use record::summary::Judgement;
@@ -11,38 +11,38 @@ use super::counts::Counts;
 use super::scope::bound_ns;
 use crate::distribution::Values;
 
-/// What the sample says: the answer, and what was seen with its interval.
+/// The decision from the sample, with the observed value and its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Decision {
     pub(super) result: Judgement,
     pub(super) observed: Option<f64>,
     pub(super) low: Option<f64>,
     pub(super) high: Option<f64>,
-    /// Where it is inconclusive: what stands against an answer.
+    /// If inconclusive: why.
     pub(super) undecided: Undecided,
 }
 
 /// Why the sample does not decide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Undecided {
-    /// A run so many times as long would decide.
+    /// A run this many times as long would decide.
     Longer(f64),
-    /// It lies too near to the bound for any run of a practicable length.
+    /// The value is too near to the bound for a run of any practicable length.
     TooNear,
-    /// Nothing was measured that it speaks of.
+    /// Nothing was measured in its scope.
     NoData,
-    /// So many operations have no time.
+    /// This many operations have no time.
     NoTime(u64),
     /// A window held nothing to judge, or no window was whole.
     EmptyWindow,
 }
 
-/// A criterion beside what was counted for it.
+/// A criterion with its counts.
 #[derive(Clone, Copy)]
 pub(super) struct Observations<'a> {
     pub(super) criterion: &'a Criterion,
     pub(super) seen: &'a Counts,
-    /// It is judged on the course that its trials take, and not on one state of the system.
+    /// Whether it is judged on trials that drift, and not on one state of the system.
     pub(super) drifts: bool,
 }
 
@@ -71,14 +71,14 @@ impl Observations<'_> {
         self.criterion.comparison.holds(value, self.criterion.bound)
     }
 
-    /// Whether an operation that never succeeded is slower than all others in the time asked for. Of another
-    /// time nobody knows what it would have been.
+    /// Whether operations that never succeeded count as slower than all others in this time. For other times, their
+    /// value is unknown.
     fn lost_are_slower(&self) -> bool {
         matches!(self.criterion.time, Time::Response | Time::Service)
     }
 
-    /// By exceedances. Where the time of operations that never succeeded is not known, the answer must be the same
-    /// whether all of them or none are beyond the bound.
+    /// By exceedances. Where the time of operations that never succeeded is unknown, the decision must be the same
+    /// whether all or none of them are beyond the bound.
     fn quantile(&self, q: f64) -> Decision {
         let seen = self.seen;
         let (timed, lost) = (seen.times.count(), seen.sums.lost());
@@ -117,8 +117,8 @@ impl Observations<'_> {
         Decision { result, observed: number(shown.observed_ns), low, high, undecided }
     }
 
-    /// By the interval of the mean, widened by the dispersion at the bound. Operations without a time are not in
-    /// it: with any of them it cannot pass, and fails only if they could but make it worse.
+    /// By the interval of the mean, widened by the dispersion at the bound. The mean leaves out operations without a
+    /// time: with any of these it cannot pass, and it fails only if they could only make it worse.
     fn mean(&self) -> Decision {
         let times = &self.seen.times;
         let (count, lost) = (times.count(), self.seen.sums.lost());
@@ -147,7 +147,8 @@ impl Observations<'_> {
         Decision { result, observed: Some(mean), low: Some(low), high: Some(high), undecided }
     }
 
-    /// The greatest time of this sample. What never succeeded is greater than any bound.
+    /// The greatest time of this sample. With operations that never succeeded, an upper bound fails and a lower one
+    /// stays undecided, if those count as slower than all others.
     fn max(&self) -> Decision {
         let lost = self.seen.sums.lost();
         let greatest = self.seen.times.max() as f64;
@@ -193,7 +194,7 @@ impl Observations<'_> {
         }
     }
 
-    /// Every whole window on what was observed in it; the worst one is shown.
+    /// Every whole window on its observed value; the worst one is shown.
     fn long_windows(&self) -> Decision {
         let long_windows = &self.seen.long_windows;
         let observed = long_windows.worst().and_then(|worst| worst.seen);

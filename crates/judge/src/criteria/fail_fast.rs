@@ -1,11 +1,11 @@
-//! `--fail-fast`: whether a criterion can still be met, whatever the rest of the plan brings.
+//! `--fail-fast`: whether a criterion can still be met, however the rest of the plan goes.
 //!
-//! From the windows that have closed and the number of operations that are still to come follow the least and the
-//! greatest value that a count, a rate or a ratio can end with; if none between them meets the criterion, it is
-//! lost. A quantile is lost when so many operations are beyond the bound that the whole run is judged to miss it even
-//! with no other beyond, and with the greatest dispersion that any rest could give it: how bursts come nobody knows
-//! yet, and a run that would end undecided must not fail. What windows do not tell (means, items, spans), and
-//! quantiles of a load whose number of operations nobody knows beforehand, are never given up.
+//! The closed windows and the number of remaining operations give the least and the greatest value that a count, a
+//! rate or a ratio can end with. If no value between them meets the criterion, it is lost. A quantile is lost when
+//! the operations beyond the bound are enough for the whole run to miss it even if no other follows, with the
+//! greatest dispersion that the rest could cause: it is not yet known how bursts come, and a run that would end
+//! undecided must not fail. A criterion is never given up if windows lack its value (means, items, spans), or if it
+//! is a quantile of a load whose number of operations is unknown beforehand.
 
 use std::collections::BTreeSet;
 
@@ -23,11 +23,11 @@ use super::long_windows::{LongWindows, Tally, TimeThreshold};
 use super::scope::{Scope, Scopes, bound_ns};
 use plan::number;
 
-/// What can still become of the criteria of a plan, while its trials are executed.
+/// Which criteria of a plan can still be met, while its trials are executed.
 #[derive(Debug)]
 pub struct FailFast {
     criteria: Vec<CriterionProgress>,
-    /// Blocks that compare an arm with itself, which count for nothing here.
+    /// Blocks that compare an arm with itself; they are ignored here.
     aside: BTreeSet<u32>,
     /// Trials of the plan; repetitions have higher numbers.
     trials: usize,
@@ -46,14 +46,14 @@ pub struct LostCriterion {
 #[derive(Debug)]
 struct CriterionProgress {
     criterion: Criterion,
-    /// Place of the arm in the plan.
+    /// Position of the arm in the plan.
     arm: usize,
-    /// Whether a trial of that arm goes on.
+    /// Whether a trial of that arm is being executed.
     current: bool,
     scopes: Scopes,
     threshold: TimeThreshold,
     planned: PlannedCounts,
-    /// What has closed of each trial that counts.
+    /// The closed windows of each trial that counts.
     parts: Vec<TrialProgress>,
     /// All of that together.
     seen: Tally,
@@ -61,30 +61,30 @@ struct CriterionProgress {
     lost: bool,
 }
 
-/// What a trial has brought so far.
+/// The closed windows of one trial.
 #[derive(Debug)]
 struct TrialProgress {
     index: u32,
     block: u32,
     tally: Tally,
-    /// Windows that had operations; more than enough of them are not kept.
+    /// Windows that had operations, up to [`FILLED_MOST`].
     filled: BTreeSet<u64>,
 }
 
-/// Windows of a trial of which it is known that they had operations, at most.
+/// Windows with operations that are remembered for each trial, at most.
 const FILLED_MOST: usize = 16;
 
-/// What all trials of an arm are planned to bring; `None` where nobody knows beforehand.
+/// Planned numbers for all trials of an arm; `None` where they are unknown beforehand.
 #[derive(Debug, Clone, Copy)]
 struct PlannedCounts {
     whole: Option<u64>,
     sides: [Option<u64>; 2],
     seconds: Option<f64>,
-    /// Of the bounds that it is judged by.
+    /// Of the bounds that the criterion is judged by.
     confidence: f64,
 }
 
-/// The least and the greatest value that something can end with.
+/// The least and the greatest value that a metric can end with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
     low: f64,
@@ -92,7 +92,7 @@ struct Range {
 }
 
 impl FailFast {
-    /// Nothing executed yet.
+    /// Before the first trial.
     ///
     /// Cost: a walk through the schedule of every trial that has a criterion
     pub fn new(plan: &Plan) -> Self {
@@ -125,8 +125,8 @@ impl FailFast {
         Self { criteria, aside, trials: plan.trials.len() }
     }
 
-    /// A trial begins whose recorded windows have this length, or both trials of a duet do. The repetition of a
-    /// trial puts aside what its block brought before.
+    /// Begins a trial whose recorded windows have this length, or both trials of a duet. The repetition of a trial
+    /// discards the earlier results of its block.
     pub fn begin(&mut self, trials: &[TrialPlan], window_ns: u64) {
         for progress in &mut self.criteria {
             progress.current = false;
@@ -148,8 +148,8 @@ impl FailFast {
         }
     }
 
-    /// A window of a trial that was executed before, as it was stored: it may come several times, each time with what
-    /// the others lack. Nothing is given up with it, since that trial was not.
+    /// Adds a stored window of a trial that was executed earlier. It may come several times, each time with a
+    /// different part. No criterion is given up here: the run did not give up in that trial either.
     pub fn recall(&mut self, window: &Window) {
         for progress in self.criteria.iter_mut().filter(|one| one.current) {
             let (criterion, scopes) = (&progress.criterion, progress.scopes);
@@ -157,7 +157,7 @@ impl FailFast {
         }
     }
 
-    /// A window of the trial of this arm has closed; gives the criteria that were lost with it.
+    /// Adds a closed window of the trial of this arm; returns the criteria that it makes impossible to meet.
     pub fn add(&mut self, arm: usize, window: &Window) -> Vec<LostCriterion> {
         let current = self.criteria.iter_mut().filter(|one| one.current && !one.lost);
         current.filter(|one| one.arm == arm).filter_map(|progress| progress.add(window)).collect()
@@ -175,7 +175,7 @@ impl CriterionProgress {
         }
     }
 
-    /// Leaves out what the trials of a block brought whose numbers are not above this one.
+    /// Discards results of a block from trials with numbers up to this one.
     fn put_aside(&mut self, block: u32, up_to: usize) {
         self.parts.retain(|part| part.block != block || part.index as usize > up_to);
         self.seen = Tally::default();
@@ -230,8 +230,8 @@ impl CriterionProgress {
         })
     }
 
-    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound. It is lost when all that are planned
-    /// would miss it by their confidence bound, however the rest disperses them.
+    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound. The criterion is lost when the
+    /// confidence bound over all planned operations would miss it, however the rest disperses them.
     fn quantile(&self, q: f64) -> Option<String> {
         if !self.is_seen() {
             return None;
@@ -256,13 +256,13 @@ impl CriterionProgress {
         }
     }
 
-    /// The greatest that the whole run can show.
+    /// The greatest dispersion that the whole run can show.
     fn greatest_dispersion(&self, planned: u64, q: f64) -> Option<f64> {
         let filled = self.parts.iter().map(|part| part.filled.len()).sum();
         Dispersion::greatest(planned, filled, 1.0 - q)
     }
 
-    /// Whether windows tell the time that is asked for.
+    /// Whether windows record this time.
     fn is_seen(&self) -> bool {
         matches!(self.criterion.time, Time::Response | Time::Service)
     }
@@ -287,7 +287,7 @@ impl CriterionProgress {
             Count::Succeeded => (seen.succeeded, 0),
             Count::Failed => (seen.failed, 0),
             Count::FailedAs(kind) => (seen.failures.named(kind), 0),
-            // Windows do not tell operations that were never begun from those that were abandoned.
+            // Windows do not distinguish operations that were never begun from abandoned ones.
             Count::Started => (seen.succeeded + seen.failed, seen.lost - seen.failed),
             Count::Missed | Count::Abandoned => (0, seen.lost - seen.failed),
         };
@@ -302,7 +302,7 @@ impl CriterionProgress {
         }
     }
 
-    /// What ends after the phase is in no rate but the offered one, so nothing is certain from below.
+    /// Operations that end after the phase count in no rate but the offered one, so there is no certain lower bound.
     fn rate(&self, rate: Rate) -> Range {
         let Some(seconds) = self.planned.seconds else { return Range::ANY };
         let most = match rate {
@@ -329,7 +329,7 @@ impl CriterionProgress {
             CountedPart::Count(count) if self.scopes.sides[side] == self.scopes.whole => {
                 self.count(count)
             }
-            // No more of them than are planned in all.
+            // At most as many as are planned in all.
             CountedPart::Count(
                 Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_),
             ) => {
@@ -341,13 +341,13 @@ impl CriterionProgress {
     }
 }
 
-/// Operations beyond the bound, those that never succeeded among them.
+/// Operations beyond the bound, including those that never succeeded.
 fn beyond(tally: &Tally) -> u64 {
     tally.above + tally.lost
 }
 
-/// Windows know a bound to the width of a bucket: what lies in the bucket of the bound counts as the side that can
-/// still meet the criterion.
+/// Windows know a bound to the width of a bucket: an operation in the bucket of the bound counts for the side that
+/// can still meet the criterion.
 fn threshold(criterion: &Criterion) -> TimeThreshold {
     let exact = TimeThreshold::at_bound(criterion);
     let is_floor = matches!(criterion.metric, Metric::Quantile(_)) && !criterion.comparison.caps();
@@ -391,8 +391,8 @@ fn counted(plan: &Plan, arm: usize) -> impl Iterator<Item = &TrialPlan> {
     plan.trials.iter().filter(move |trial| trial.arm == arm && !plan.is_aa(trial.block))
 }
 
-/// Operations of each kind that each trial of this arm is planned to begin; `None` where a closed loop makes as many as
-/// it can.
+/// Planned operations of each kind for each trial of this arm; `None` for a closed loop that stops after a time,
+/// which begins as many as it can.
 fn numbers(plan: &Plan, arm: usize) -> Option<Vec<Vec<u64>>> {
     let trials = counted(plan, arm).map(|trial| {
         let mut sums = vec![0; plan.arms[arm].operations.len()];

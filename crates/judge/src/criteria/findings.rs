@@ -1,4 +1,4 @@
-//! What stands behind the answer to a criterion, in findings.
+//! Findings that explain the result of a criterion.
 
 use record::summary::{Finding, Judgement, Validity};
 
@@ -8,11 +8,11 @@ use super::{Evaluation, TrialState};
 use crate::findings::criterion::{self, About, MissedWindows};
 use plan::number;
 
-/// What stands against times and rates of a closed load.
+/// Why times and rates of a closed load are undecided.
 const CROWD: &str = "in which the generator waited for its processor: stop other work on this machine, or offer a \
                      rate";
 
-/// What stands against a failure.
+/// Why a failure is undecided.
 const HELD_UP: &str =
     "in which the system waited for its processors: stop what else runs on its machine";
 
@@ -28,7 +28,7 @@ impl Evaluation {
         About { arm: &self.arm, operation: self.operation(), text: &self.criterion.text }
     }
 
-    /// What the course of the trials asks for, whatever the sample says; `None` where nothing of it stands against a
+    /// What to do about how the trials went, whatever the sample says; `None` where nothing in it prevents a
     /// decision.
     fn advice_of_course(&self) -> Option<String> {
         let of = |is_so: &dyn Fn(&TrialState) -> bool| {

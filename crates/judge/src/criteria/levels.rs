@@ -1,8 +1,8 @@
 //! Levels between the median of a trial and a bound: how many operations of each window lie above them.
 //!
-//! The median is that of the first usable trial, since trials are judged together. In one state there is one; through a
-//! drift it follows the medians of [`SEGMENTS`]. Those are known when all windows have been read, so that a drift
-//! is read once for its medians and once to count.
+//! The median is that of the first usable trial, since trials are judged together. For a system in one state there is
+//! a single median. For a drifting one it follows the medians of [`SEGMENTS`], which are known only after all windows
+//! have been read: a drifting trial is read once for its medians and once to count.
 
 use stats::dispersion::WindowCount;
 use stats::exceedance::ThresholdLevel;
@@ -11,22 +11,22 @@ use stats::{COARSE, Histogram};
 
 use crate::distribution::Values;
 
-/// Thresholds and counts of each level, by number of the window; those of several trials stand one after the other.
+/// Thresholds and counts of each level, by number of the window; windows of several trials follow one another.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Levels {
-    /// What the thresholds lie between, until a trial is closed.
+    /// The median and the bound that the thresholds lie between; none after the trials are combined.
     between: Option<(RunningMedian, u64)>,
     thresholds: [Vec<u64>; LEVELS.len()],
     windows: [Vec<WindowCount>; LEVELS.len()],
 }
 
 impl Levels {
-    /// Nothing seen yet of a trial, between this median and a bound.
+    /// An empty record for a trial, between this median and a bound.
     pub(super) fn new(median: RunningMedian, bound: u64) -> Self {
         Self { between: Some((median, bound)), ..Self::default() }
     }
 
-    /// Adds what a window holds. `without_time` operations count as above every level.
+    /// Adds a window. `without_time` operations count as above every level.
     pub(super) fn add(&mut self, window: u64, times: Option<&Histogram>, without_time: u64) {
         let Some((median, bound)) = &self.between else { return };
         let Ok(place) = usize::try_from(window) else { return };
@@ -50,7 +50,8 @@ impl Levels {
         }
     }
 
-    /// Of a time that is not kept by window, with thresholds among its own values: as many are above as in the windows.
+    /// The same levels for a time that is not kept by window: thresholds that as many of its values exceed as in the
+    /// windows.
     pub(super) fn moved(&self, times: &Histogram) -> Self {
         let mut moved = self.clone();
         for (thresholds, windows) in moved.thresholds.iter_mut().zip(&self.windows) {
@@ -64,7 +65,7 @@ impl Levels {
         moved
     }
 
-    /// As they are judged.
+    /// In the form that [`stats::exceedance`] takes.
     pub(super) fn as_judged(&self) -> [ThresholdLevel<'_>; LEVELS.len()] {
         std::array::from_fn(|at| ThresholdLevel {
             thresholds: &self.thresholds[at],
@@ -81,13 +82,13 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Of a trial with so many windows.
+    /// For a trial with this many windows.
     pub(super) fn new(windows: u64) -> Self {
         let windows = usize::try_from(windows).unwrap_or(usize::MAX);
         Self { windows, times: vec![(Histogram::new(COARSE), 0); SEGMENTS] }
     }
 
-    /// Adds what a window holds. `without_time` operations are slower than all others.
+    /// Adds a window. `without_time` operations are slower than all others.
     pub(super) fn add(&mut self, window: u64, times: Option<&Histogram>, without_time: u64) {
         let window = usize::try_from(window).unwrap_or(usize::MAX);
         let (all, lost) = &mut self.times[RunningMedian::segment(window, self.windows)];

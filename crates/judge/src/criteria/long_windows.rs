@@ -1,8 +1,8 @@
-//! `over 10s windows`: each whole window of that length must meet the criterion, on what was observed in it.
+//! `over 10s windows`: each whole window of that length must meet the criterion, by its observed values.
 //!
-//! Windows are joined from the recorded ones, so that a bound is known to the width of a coarse bucket, 1/128
-//! of its value. Response time and counts belong to the window of the intended start, service time and goodput to
-//! that of the finish. What is left at the end of the measure phase, shorter than a window, is not judged.
+//! Windows are joined from recorded ones, so that a bound is known to the width of a coarse bucket, 1/128 of its
+//! value. Response time and counts belong to the window of the intended start, service time and goodput to that of
+//! the finish. A shorter rest at the end of the measure phase is not judged.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use stats::quantile;
 
 use super::scope::{Failures, Scopes, bound_ns, parts};
 
-/// Which time of a window is held against which value.
+/// Which time of a window is compared with which value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeThreshold {
     pub(super) span: WindowSpan,
     pub(super) threshold: u64,
 }
 
-/// What windows hold of the operations that a criterion speaks of.
+/// Sums over windows of the operations in the criterion's scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// Operations with a time.
@@ -35,26 +35,26 @@ pub(super) struct Tally {
     pub(super) succeeded: u64,
     pub(super) failed: u64,
     pub(super) failures: Failures,
-    /// Finished well in this window.
+    /// Succeeded, by the window in which they finished.
     pub(super) finished: u64,
     /// Sides of a ratio.
     pub(super) sides: [u64; 2],
 }
 
-/// The windows of the length that a criterion asks for.
+/// The windows of the length that a criterion names.
 #[derive(Debug, Clone)]
 pub(super) struct LongWindows {
-    /// Length of each, in nanoseconds; nought where the criterion asks for none.
+    /// Length of each, in nanoseconds; 0 where the criterion names none.
     length: u64,
     /// Recorded windows in each.
     per: usize,
-    /// Those of the trial under way.
+    /// Those of the current trial.
     open: Vec<Tally>,
     /// Those that were judged.
     pub(super) closed: Vec<LongWindow>,
 }
 
-/// One window of the length asked for.
+/// One window of the length that the criterion names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LongWindow {
     /// Number of the trial.
@@ -63,14 +63,14 @@ pub(super) struct LongWindow {
     pub(super) from: Duration,
     /// Whether it meets the criterion; `None` where it holds nothing to judge.
     pub(super) meets: Option<bool>,
-    /// What was seen, in the unit of the bound; of a quantile only where it was looked for.
+    /// The observed value, in the unit of the bound; for a quantile only in the worst window of a trial.
     pub(super) seen: Option<f64>,
     /// How far it is on the wrong side; comparable among the windows of one criterion.
     badness: f64,
 }
 
 impl Tally {
-    /// What a recorded window adds.
+    /// The sums of a recorded window.
     pub(super) fn of(
         window: &Window,
         criterion: &Criterion,
@@ -121,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// Whether these operations meet the criterion, what was seen, and how bad that is.
+    /// Whether these operations meet the criterion, the observed value, and how bad it is.
     fn judge(&self, criterion: &Criterion, seconds: f64) -> (Option<bool>, Option<f64>, f64) {
         if let Metric::Quantile(q) = criterion.metric {
             return self.quantile(criterion, q);
@@ -162,7 +162,7 @@ impl Tally {
                 let [over, under] = self.sides;
                 (under > 0).then(|| over as f64 / under as f64)
             }
-            // Refused when the criterion was read: not kept window by window.
+            // Rejected when the criterion was read: not kept by window.
             Metric::Quantile(_) | Metric::Mean | Metric::Count(_) | Metric::Rate(_) => None,
         }
     }
@@ -178,12 +178,12 @@ fn counted(part: &OperationWindow, term: &RatioSide) -> u64 {
             failures.add_part(part);
             failures.named(kind)
         }
-        // Refused when the criterion was read, if it asks for windows.
+        // Rejected when the criterion was read, if it names windows.
         CountedPart::Count(_) | CountedPart::Item(_) => 0,
     }
 }
 
-/// The histogram of a window that comes nearest to this time.
+/// The time recorded by window that is nearest to this one.
 pub(super) fn span_of(time: &Time) -> WindowSpan {
     match time {
         Time::Response => WindowSpan::ResponseTime,
@@ -192,7 +192,7 @@ pub(super) fn span_of(time: &Time) -> WindowSpan {
 }
 
 impl TimeThreshold {
-    /// The time of this criterion at its bound.
+    /// The time of this criterion, with its bound as the threshold.
     pub(super) fn at_bound(criterion: &Criterion) -> Self {
         Self { span: span_of(&criterion.time), threshold: bound_ns(criterion) }
     }
@@ -205,7 +205,7 @@ impl LongWindows {
         Self { length, per: 0, open: Vec::new(), closed: Vec::new() }
     }
 
-    /// A trial begins whose recorded windows have this length.
+    /// Begins a trial whose recorded windows have this length.
     pub(super) fn begin(&mut self, window_ns: u64) {
         self.per = usize::try_from(self.length / window_ns.max(1)).unwrap_or(usize::MAX);
         self.open.clear();
@@ -220,7 +220,7 @@ impl LongWindows {
         self.open[place].add(tally);
     }
 
-    /// The trial has ended, or come so far: judges the windows that lie whole before `measured_ns`.
+    /// Ends the trial: judges its whole windows up to `measured_ns`.
     pub(super) fn close(&mut self, criterion: &Criterion, trial: u32, measured_ns: u64) {
         let whole = measured_ns.checked_div(self.length).unwrap_or(0);
         let seconds = self.length as f64 / 1e9;
@@ -234,7 +234,7 @@ impl LongWindows {
         self.open.clear();
     }
 
-    /// Whether the window of this place that has been gathered so far meets the criterion.
+    /// Whether the window at this place meets the criterion, from its parts so far.
     pub(super) fn meets(&self, criterion: &Criterion, place: usize) -> Option<bool> {
         self.open.get(place)?.judge(criterion, self.length as f64 / 1e9).0
     }
@@ -248,14 +248,14 @@ impl LongWindows {
         self.closed.extend(other.closed);
     }
 
-    /// The one that is the farthest on the wrong side.
+    /// The one that is farthest on the wrong side.
     pub(super) fn worst(&self) -> Option<&LongWindow> {
         let judged = self.closed.iter().filter(|one| one.meets.is_some());
-        // The first of equals.
+        // The first one, if several are equally bad.
         judged.reduce(|worst, one| if one.badness > worst.badness { one } else { worst })
     }
 
-    /// The recorded windows of the worst one of a trial.
+    /// The numbers of the recorded windows in the worst window.
     pub(super) fn worst_numbers(&self) -> Option<std::ops::Range<u64>> {
         let first = self.worst()?.from.as_nanos() / u128::from(self.length.max(1));
         let first = u64::try_from(first).ok()?;
@@ -263,7 +263,7 @@ impl LongWindows {
         Some(first * per..(first + 1) * per)
     }
 
-    /// What was seen in the worst one.
+    /// Sets the observed value of the worst window.
     pub(super) fn note_worst(&mut self, seen: Option<f64>) {
         let Some(from) = self.worst().map(|worst| worst.from) else { return };
         if let Some(worst) = self.closed.iter_mut().find(|one| one.from == from) {
@@ -271,8 +271,8 @@ impl LongWindows {
         }
     }
 
-    /// All of them together: one that does not meet the criterion fails it; none, or one without anything to judge, is
-    /// no pass.
+    /// The result for all of them: one window that does not meet the criterion fails it; no windows, or a window with
+    /// nothing to judge, is no pass.
     pub(super) fn result(&self) -> Judgement {
         if self.missed().next().is_some() {
             Judgement::Fail
@@ -283,7 +283,7 @@ impl LongWindows {
         }
     }
 
-    /// Those that do not meet the criterion, in order.
+    /// Windows that do not meet the criterion, in order.
     pub(super) fn missed(&self) -> impl Iterator<Item = &LongWindow> {
         self.closed.iter().filter(|one| one.meets == Some(false))
     }

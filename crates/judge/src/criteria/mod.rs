@@ -1,22 +1,24 @@
-//! Criteria: what the result is held against.
+//! Judges criteria.
 //!
-//! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
-//! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q; few of them borrow φ of [`levels`] on the way to the bound ([`stats::exceedance`]). Where no
-//! steady state is required, levels follow the drift of the trials and φ is that around it, since the criterion speaks of
-//! runs of this course. A mean is judged by its interval, and cannot pass where operations have no time.
-//! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
-//! exactly nought; their interval says what such a run may show by chance. So are the windows of
-//! `over 10s windows`, each of which must meet the criterion.
+//! A quantile is judged by how many operations lie beyond the bound, including missed, failed and abandoned ones. x
+//! of n operations beyond it, worth n/φ independent ones, give bounds of the share, which must lie on one side of
+//! 1−q; if x is small, φ is borrowed from [`levels`] between the median and the bound ([`stats::exceedance`]). Where
+//! no steady state is required, levels follow the drift of the trials and φ is the dispersion around it, since the
+//! criterion is about runs that drift like this. A mean is judged by its interval, and cannot pass where operations
+//! have no time. Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
+//! exactly 0; their interval says what such a run may show by chance. The windows of `over 10s windows` are judged on
+//! the sample too, and each of them must meet the criterion.
 //!
-//! All usable trials of an arm are judged together; one that fails by itself is named. Counts and ratios ask for no
-//! steady state: what failed in a trial without one has failed. Nor does a crowd move them: times and rates of a closed
-//! load that waited for its processor are judged by nothing, and none fails where the system waited for its own.
-//! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
+//! All usable trials of an arm are judged together; a trial that fails alone is named. Counts and ratios need no
+//! steady state: a failure in a trial without one is still a failure. They are also judged on a crowded machine.
+//! Times and rates of a closed load that waited for its processor are left undecided, and so is their failure where
+//! the system waited for its own. Never a pass: an invalid trial, an overload, a rate that was not reached, no data,
+//! a rehearsal.
 //!
-//! In reading order: `scope` says which operations count; `counts` counts them; `levels` counts below the bound; `long_windows` counts windows; `decision` is what the sample says; here the
-//! course of the trials limits what may be concluded, and `findings` says it in findings. Before a trial has ended,
-//! [`fail_fast`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
+//! In reading order: `scope` says which operations count; `counts` counts them; `levels` counts below the bound;
+//! `long_windows` counts windows; `decision` decides from the sample; this file then restricts the decision by how
+//! the trials went, and `findings` explains it. While a trial runs, [`fail_fast`] says whether a criterion can still
+//! be met, and [`precision`] whether intervals are narrow enough.
 
 mod counts;
 mod decision;
@@ -45,7 +47,7 @@ pub use trial_state::TrialState;
 
 use crate::distribution::Values;
 
-/// What is gathered to judge one criterion in one arm.
+/// One criterion in one arm, with its counts.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     criterion: Criterion,
@@ -53,9 +55,9 @@ pub struct Evaluation {
     scopes: Scopes,
     /// Names of the items of each operation of the arm.
     items: Vec<Vec<String>>,
-    /// A quantile of trials that need not be steady is one of the course that they take.
+    /// Whether it is a quantile of trials that need not be steady, and so may drift.
     drifts: bool,
-    /// One a trial of the arm.
+    /// One per trial of the arm.
     trials: Vec<TrialState>,
     /// The run gave up before all of them were executed.
     cut_short: bool,
@@ -64,7 +66,8 @@ pub struct Evaluation {
     /// Of the trial that is being added.
     current: Counts,
     threshold: TimeThreshold,
-    /// What levels below the bound follow: the median of the first usable trial, since trials are judged together.
+    /// The median that levels below the bound start from: that of the first usable trial, since trials are judged
+    /// together.
     median: Option<RunningMedian>,
     /// Of the trial that is being added, if it drifts.
     segments: Segments,
@@ -74,16 +77,16 @@ pub struct Evaluation {
     worst_lost: u64,
 }
 
-/// A judged criterion, and the findings that say what stands behind the answer.
+/// A judged criterion, and the findings that explain it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCriterion {
     /// For the summary.
     pub criterion: summary::Criterion,
-    /// What would decide it, which windows and which trials failed.
+    /// How it could be decided, and which windows and trials failed.
     pub findings: Vec<Finding>,
 }
 
-/// Every criterion in every arm that has its operations.
+/// Every criterion in every arm that has the criterion's operations.
 pub fn evaluations(plan: &Plan) -> Vec<Evaluation> {
     let pairs = plan.criteria.iter().flat_map(|one| plan.arms.iter().map(move |arm| (one, arm)));
     pairs.filter_map(|(criterion, arm)| Evaluation::new(criterion, arm)).collect()
@@ -120,7 +123,7 @@ impl Evaluation {
         self.arm == arm
     }
 
-    /// A trial is added: first its windows, in any order, then its totals, at last its course.
+    /// Begins a trial. Its windows follow in any order, then its totals, then its state.
     ///
     /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
     pub(crate) fn begin_trial(&mut self, trial: &TrialFacts, total: &OperationTotals) {
@@ -146,7 +149,7 @@ impl Evaluation {
         self.follow(RunningMedian::steady(values.at_quantile(0.5).unwrap_or(u64::MAX)));
     }
 
-    /// Levels follow this median, unless they follow that of an earlier trial.
+    /// Uses this median for the levels, unless they use that of an earlier trial.
     fn follow(&mut self, median: RunningMedian) {
         if self.usable.sums.planned == 0 {
             self.median = Some(median);
@@ -188,8 +191,8 @@ impl Evaluation {
         }
     }
 
-    /// Whether it wants to see the windows again: to count at levels that follow them, or to say what the quantile of the
-    /// worst one was.
+    /// Whether it needs the windows again: to count at levels that follow a drift, or to observe the quantile in the
+    /// worst window.
     pub(crate) fn wants_again(&self) -> bool {
         let quantile = matches!(self.criterion.metric, Metric::Quantile(_));
         quantile && (self.drifts || self.current.long_windows.worst().is_some())
@@ -223,7 +226,7 @@ impl Evaluation {
         }
     }
 
-    /// What became of the trial that was added.
+    /// Adds the state of the trial, and its counts if it is usable.
     pub(crate) fn close_trial(&mut self, mut state: TrialState) {
         let current = std::mem::replace(&mut self.current, Counts::new(&self.criterion));
         let alone = self.sample(&current).decide().result;
@@ -236,7 +239,7 @@ impl Evaluation {
         self.trials.push(state);
     }
 
-    /// The trial that was added is judged as if it had not been executed.
+    /// Ignores the trial, as if it had not been executed.
     pub(crate) fn drop_trial(&mut self) {
         self.current = Counts::new(&self.criterion);
     }
@@ -266,7 +269,7 @@ impl Evaluation {
         self.criterion.operation.as_deref().unwrap_or(TOTAL)
     }
 
-    /// What the course of the trials leaves of an answer.
+    /// The result after restrictions by how the trials went.
     fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
         let any = |validity: Validity| self.trials.iter().any(|one| one.validity == validity);
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
@@ -286,9 +289,9 @@ impl Evaluation {
         }
     }
 
-    /// Whether it failed, and not for the number of operations that were refused: no time would have made up for those.
+    /// Whether it failed for another reason than refused operations; more time would not have changed those.
     fn fails_by_time(&self, result: Judgement, seen: &Counts) -> bool {
-        /// A greater share of refusals is taken for the cause where a mean or a rate fails.
+        /// A greater share of refused operations counts as the cause where a mean or a rate fails.
         const REFUSED: f64 = 0.01;
         let allowed = match self.criterion.metric {
             Metric::Quantile(q) => 1.0 - q,
@@ -298,7 +301,7 @@ impl Evaluation {
         result == Judgement::Fail && refused <= allowed * planned
     }
 
-    /// Whether the run gave up because of it, in a trial that counts.
+    /// Whether the run gave up because of this criterion, in a trial that counts.
     pub(crate) fn is_given_up(&self) -> bool {
         self.trials.iter().any(|one| one.gave_up(&self.criterion))
     }
@@ -308,7 +311,7 @@ impl Evaluation {
         self.cut_short = true;
     }
 
-    /// Whether a trial did not come to its end, or did not begin what was planned.
+    /// Whether a trial did not reach its end, or did not begin all that was planned.
     fn stopped(&self) -> bool {
         self.cut_short
             || self.trials.iter().any(|one| one.interrupted || one.cut_short || !one.reached)

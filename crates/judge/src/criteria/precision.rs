@@ -1,11 +1,12 @@
 //! `--adaptive`: whether the intervals of a trial are narrow enough to end its measure phase.
 //!
-//! Looked at are the quantiles of response and service time that criteria name, or p50 and p99 of the response time
-//! where they name none. An interval is narrow enough when half its width is at most 5 % of what was observed
-//! (10 % beyond p99) and the quantile is supported. It is one of the level that allows for all looks.
+//! The check covers the quantiles of response and service time that criteria name; if they name none, p50 and p99 of
+//! the response time. An interval is narrow enough when half its width is at most 5 % of the observed value (10 %
+//! beyond p99) and the quantile is supported. Its confidence level allows for all checks of a trial.
 //!
-//! A quarter of an hour has many windows, whose histograms would not be small. So dispersion is counted at the quantiles
-//! of the first minute from then on: it says how far operations are from independent draws, and not where a quantile is.
+//! A quarter of an hour has many windows, and their histograms would take much memory. So after the first minute,
+//! dispersion is counted at the quantiles of that minute: it says how far operations are from independent draws, and
+//! not where a quantile is.
 
 use std::borrow::Cow;
 
@@ -22,27 +23,27 @@ use crate::distribution::Values;
 use crate::window_series::WindowSeries;
 use plan::number;
 
-/// Quantiles that are looked at where no criterion names one.
+/// Quantiles that are checked where no criterion names one.
 const USUAL: [f64; 2] = [0.5, 0.99];
 
-/// Quantiles below those that are looked at, from which few operations borrow their dispersion.
+/// Lower quantiles, whose dispersion is used where few operations lie beyond a checked one.
 const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
 
-/// Half the width of a narrow interval, as a share of what was observed.
+/// Half the width of an interval that is narrow enough, as a share of the observed value.
 fn wished(q: f64) -> f64 {
     if q <= 0.99 { 0.05 } else { 0.1 }
 }
 
-/// The quantiles of one trial that are looked at, and its windows so far.
+/// The checked quantiles of one trial, and its windows so far.
 #[derive(Debug)]
 pub struct Precision {
     series: Vec<QuantileSeries>,
 }
 
-/// Windows whose histograms are kept: until then, dispersion is counted at the quantiles of every look.
+/// Windows whose histograms are kept: up to this number, each check counts dispersion at its own quantiles.
 const KEPT: usize = 60;
 
-/// One time of one operation, or of all, with the quantiles that are looked at.
+/// One time of one operation, or of all, with its checked quantiles.
 #[derive(Debug)]
 struct QuantileSeries {
     operation: String,
@@ -57,7 +58,7 @@ struct QuantileSeries {
     counted: Option<WindowSeries>,
 }
 
-/// What has been seen of one window, or of several.
+/// The times of one window, or of several.
 #[derive(Debug, Default)]
 struct Collected {
     times: Option<Histogram>,
@@ -65,7 +66,7 @@ struct Collected {
 }
 
 impl Precision {
-    /// Nothing seen yet of a trial of this arm.
+    /// An empty record for a trial of this arm.
     pub fn new(plan: &Plan, arm: &Arm) -> Self {
         let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
         let mut precision = Self { series: Vec::new() };
@@ -105,14 +106,14 @@ impl Precision {
         }
     }
 
-    /// A window of the trial has closed.
+    /// Adds a closed window of the trial.
     pub fn add(&mut self, window: &Window) {
         for series in &mut self.series {
             series.add(window);
         }
     }
 
-    /// What was found if every interval is narrow enough, in one sentence; `None` if one is not.
+    /// The precision that was reached, in one sentence; `None` if one interval is not narrow enough.
     pub fn found(&self) -> Option<String> {
         let mut found = Vec::new();
         for series in &self.series {
@@ -131,7 +132,7 @@ impl Precision {
     }
 }
 
-/// Half the width of an interval as a share of what was observed.
+/// Half the width of an interval as a share of the observed value.
 fn half_width(shown: &Quantile) -> Option<f64> {
     let (low, high) = (shown.low_ns? as f64, shown.high_ns? as f64);
     let observed = shown.observed_ns.filter(|observed| *observed > 0)? as f64;
@@ -158,7 +159,7 @@ impl QuantileSeries {
         }
     }
 
-    /// Quantiles whose dispersion is asked for, ascending.
+    /// Quantiles whose dispersion is counted, ascending.
     fn levels(&self) -> Vec<f64> {
         let mut levels = [&LOWER[..], &self.quantiles].concat();
         levels.sort_unstable_by(f64::total_cmp);
@@ -166,7 +167,7 @@ impl QuantileSeries {
         levels
     }
 
-    /// The kept windows counted at the quantiles as they are now.
+    /// Counts the kept windows at the current quantiles.
     fn counts(&self) -> WindowSeries {
         let times = self.all.times();
         let values = self.all.values(&times);

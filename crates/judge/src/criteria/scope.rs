@@ -1,10 +1,10 @@
-//! Which operations a criterion speaks of, and what windows hold of them.
+//! Which operations a criterion covers, and their parts of a window.
 
 use plan::criterion::{Criterion, Metric, RatioSide};
 use plan::plan::Arm;
 use record::{FailureKind, OperationTotals, OperationWindow, Window};
 
-/// Which operations a criterion, or a side of its ratio, speaks of: the one in this place, or all.
+/// The operations that a criterion, or a side of its ratio, covers: the one at this place, or all.
 pub(super) type Scope = Option<usize>;
 
 /// The place of an operation among those of an arm; `None` if the arm has no such operation.
@@ -37,7 +37,7 @@ impl Scopes {
     }
 }
 
-/// The part of one operation, or the parts of all.
+/// The part of one operation, or the parts of all of them.
 pub(super) fn parts(window: &Window, scope: Scope) -> &[OperationWindow] {
     match scope {
         Some(place) => window.operations.get(place).map_or(&[], std::slice::from_ref),
@@ -45,7 +45,7 @@ pub(super) fn parts(window: &Window, scope: Scope) -> &[OperationWindow] {
     }
 }
 
-/// The bound of a criterion on a time.
+/// The bound of a criterion on a time, in nanoseconds.
 pub(super) fn bound_ns(criterion: &Criterion) -> u64 {
     criterion.bound.max(0.0) as u64
 }
@@ -61,7 +61,7 @@ impl Failures {
         failures
     }
 
-    /// Adds those of a window.
+    /// Adds the failures of a window.
     pub(super) fn add_part(&mut self, part: &OperationWindow) {
         for (kind, count) in &part.failed {
             self.0[kind.index()] += count;
@@ -72,7 +72,7 @@ impl Failures {
         self.0.iter_mut().zip(other.0).for_each(|(mine, count)| *mine += count);
     }
 
-    /// Those of the kind of this name.
+    /// The number of failures of the kind with this name.
     pub(super) fn named(&self, kind: &str) -> u64 {
         FailureKind::named(kind).map_or(0, |kind| self.0[kind.index()])
     }

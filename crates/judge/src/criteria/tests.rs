@@ -12,7 +12,7 @@ mod trial_states;
 
 const MS: u64 = 1_000_000;
 
-/// 200/s for `seconds` with 1 ms each, except that one in `slow` takes 30 ms.
+/// 200/s for `seconds` with 1 ms each, but 30 ms for one in `slow`.
 fn run(criteria: &[&str], seconds: u64, slow: u64) -> Simulated {
     let load = format!("rate = \"200/s\"\narrivals = \"constant\"\nduration = \"{seconds}s\"");
     simulate(&file(&load, criteria), 200, 200 * seconds, |index| {
@@ -24,7 +24,7 @@ fn finding<'s>(summary: &'s summary::Summary, code: &str) -> Option<&'s Finding>
     summary.findings.iter().find(|finding| finding.code == code)
 }
 
-/// 200/s for 60 s, of which every tenth fails after 1 ms.
+/// 200/s for 60 s; every tenth operation fails after 1 ms.
 fn failing(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
     simulate(&file(load, criteria), 200, 12_000, |index| Op {
@@ -42,7 +42,7 @@ fn judge(criterion: &str, seconds: u64, slow: u64) -> summary::Criterion {
 
 #[test]
 fn quantiles_are_judged_by_exceedances() {
-    // 12,000 operations, of which 0.2 %, 1 % and 5 % are above the bound.
+    // 12,000 operations; 0.2 %, 1 % and 5 % are above the bound.
     assert_eq!(judge("p99 < 20ms", 60, 500).result, Pass);
     assert_eq!(judge("p99 < 20ms", 60, 100).result, Inconclusive);
     assert_eq!(judge("p99 < 20ms", 60, 20).result, Fail);
@@ -61,7 +61,7 @@ fn an_undecided_criterion_says_what_would_decide() {
     let finding = summary.findings.iter().find(|one| one.code == "undecided-criterion").unwrap();
     let advice = "a run 1.50 times as long would decide: 1.50 s of measuring instead of 1.00 s";
     assert_eq!(finding.advice, advice);
-    // And so it does: 300 operations of which none is slow, and not with 2 % fewer.
+    // It does: 300 operations with no slow one decide, and 2 % fewer do not.
     let decided = |count| {
         let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"2s\"";
         let made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| Op::answered(MS));
@@ -116,7 +116,7 @@ fn a_rate_that_was_not_reached_is_no_pass() {
     assert_eq!(made.summary().criteria[0].result, Inconclusive);
 }
 
-/// The judgement of a criterion that the sample meets, after a trial with this course.
+/// The judgement of a criterion that the sample meets, after a trial with this state.
 fn judged_after(change: impl FnOnce(&mut TrialState)) -> JudgedCriterion {
     judged_of("p50 < 1s", change)
 }
@@ -159,7 +159,7 @@ fn a_mean_cannot_pass_where_operations_have_no_time() {
     let results = |criteria: &[&str]| -> Vec<Judgement> {
         failing(criteria).summary().criteria.iter().map(|one| one.result).collect()
     };
-    // The nine in ten that succeeded take 1 ms. The others could only raise the mean.
+    // The nine in ten that succeeded take 1 ms. The others could only increase the mean.
     let asked = ["mean < 2ms", "mean < 500us", "mean > 500us", "service mean < 2ms"];
     assert_eq!(results(&asked), [Inconclusive, Fail, Inconclusive, Inconclusive]);
     let summary = failing(&["mean < 2ms"]).summary();
@@ -192,7 +192,7 @@ fn the_greatest_time_of_operations_that_never_succeeded_is_endless() {
 
 #[test]
 fn spans_and_service_time_have_quantiles_of_their_own() {
-    // The lag of 10 us is no part of the service time.
+    // The lag of 10 µs is not part of the service time.
     assert_eq!(judge("p99 < 1005us", 60, 10_000).result, Fail);
     assert_eq!(judge("service p99 < 1005us", 60, 10_000).result, Pass);
     assert_eq!(judge("home service p99 > 1005us", 60, 10_000).result, Fail);
@@ -215,10 +215,10 @@ fn a_span_is_judged_on_the_operations_that_carried_it() {
     assert_eq!(connected(&fast, false, "connect p99 < 500us").result, Fail);
     assert_eq!(connected(&fast[..100], false, "connect p99 < 2ms").result, Inconclusive);
     assert_eq!(connected(&fast, false, "connect max < 2ms").result, Pass);
-    // Nobody connected in the measure phase: no data is never a pass.
+    // No connection was opened in the measure phase: no data is never a pass.
     let none = connected(&[], false, "connect p99 < 2ms");
     assert_eq!((none.result, none.observed), (Inconclusive, None));
-    // 1,200 operations failed, and nobody knows how long they were connecting.
+    // 1,200 operations failed, and their connect times are unknown.
     assert_eq!(connected(&fast, true, "connect p50 < 2ms").result, Inconclusive);
     assert_eq!(connected(&fast, true, "connect p50 < 500us").result, Inconclusive);
     assert_eq!(connected(&[MS; 12_000], true, "connect p50 < 500us").result, Fail);
@@ -259,7 +259,7 @@ fn ratios_may_be_of_two_operations() {
             (Pass, Some(1.0)),
             (Pass, Some(0.5)),
             (Pass, Some(1.75)),
-            // Nothing failed, so that there is nothing to divide by.
+            // Nothing failed, so the denominator is 0.
             (Inconclusive, None),
         ]
     );
@@ -321,18 +321,19 @@ fn swinging(criteria: &[&str]) -> Simulated {
 
 #[test]
 fn few_events_beyond_a_bound_borrow_the_dispersion_of_the_body() {
-    // 200 operations are one event at the median, and 620 at p99: 48,000 are worth 77 of the 299 that are needed.
+    // 200 operations are worth one independent one at the median, and 620 at p99: 48,000 are worth 77 of the 299
+    // needed.
     let (near, far) = ("p99 < 6ms", "p99 < 50ms");
     let results = |summary: summary::Summary| -> Vec<Judgement> {
         summary.criteria.iter().map(|one| one.result).collect()
     };
     let one = swinging(&[near, far, "queue_wait p99 < 1ms"]);
     assert_eq!(results(one.summary()), [Inconclusive, Pass, Pass]);
-    // Four times as long, in trials whose windows stand one after the other.
+    // Five times as long, in trials whose windows follow one another.
     assert_eq!(results(summary_of(&[&one; 5])), [Pass, Pass, Pass]);
 }
 
-/// 200/s for 60 s; in the seconds from 20 to 22 everything takes 30 ms, and in that of 45 all takes 60 ms.
+/// 200/s for 60 s; in the seconds from 20 to 22 each operation takes 30 ms, and in second 45 each takes 60 ms.
 fn bumpy(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
     simulate(&file(load, criteria), 200, 12_000, |index| {
@@ -347,7 +348,7 @@ fn bumpy(criteria: &[&str]) -> Simulated {
 #[test]
 fn each_window_must_meet_what_is_asked_of_windows() {
     let summary = bumpy(&["p95 < 20ms over 10s windows", "p95 < 20ms"]).summary();
-    // 5 % of 60 s are 3 s: the run as a whole cannot tell.
+    // 5 % of 60 s are 3 s: the run as a whole cannot decide.
     assert_eq!((summary.criteria[0].result, summary.criteria[1].result), (Fail, Inconclusive));
     let seen = summary.criteria[0].observed.unwrap() / 1e6;
     assert!((30.0..30.3).contains(&seen), "{seen}");
@@ -377,7 +378,7 @@ fn the_first_and_the_worst_window_are_named() {
         "`failed == 0 over 10s windows` is not met in 2 of 6 windows: the first from 10.0 s (200 observed), \
          the worst from 30.0 s (400 observed)"
     );
-    // The first trial's plan is the run's; the second trial brings failures, which are slower than an hour.
+    // The plan of the run is the first trial's; the second trial has failures, which are slower than an hour.
     assert_eq!(
         finding(&two, "missed-windows").unwrap().claim,
         "`p95 < 1h over 10s windows` is not met in 2 of 12 windows: the first from 10.0 s of trial 2, the \
@@ -395,7 +396,7 @@ fn windows_are_judged_on_what_was_observed_in_them() {
         ("p99 < 65ms over 1s windows", Pass, None),
         ("max < 20ms over 30s windows", Fail, Some(60)),
         ("service p95 < 20ms over 30s windows", Fail, Some(30)),
-        // Only 40 s are whole windows of 40 s.
+        // A minute has only one whole window of 40 s.
         ("max < 40ms over 40s windows", Pass, Some(30)),
     ];
     for (criterion, result, ms) in cases {
@@ -412,7 +413,7 @@ fn windows_are_judged_on_what_was_observed_in_them() {
     assert_eq!(judged("offered >= 200/s over 1s windows").observed, Some(200.0));
     assert_eq!(judged("succeeded >= 2000 over 10s windows").result, Pass);
     assert_eq!(judged("failed / planned < 1% over 10s windows").result, Pass);
-    // What was begun in the second of 60 ms ended up to 60 ms later.
+    // Operations that began in the second of 60 ms ended up to 60 ms later.
     assert_eq!(judged("goodput >= 189/s over 1s windows").result, Fail);
     assert_eq!(judged("goodput >= 188/s over 1s windows").result, Pass);
 }
@@ -427,7 +428,7 @@ fn failures_in_windows_count_as_beyond_every_bound() {
 #[test]
 fn a_window_without_anything_to_judge_is_no_pass() {
     let mut made = bumpy(&["p95 < 1h over 10s windows", "failed == 0 over 10s windows"]);
-    // The phase lasted longer than anything was due in.
+    // The phase lasted longer than the load.
     made.trial.phases.measure_ns = 75_000_000_000;
     let judged = made.summary().criteria;
     assert_eq!((judged[0].result, judged[1].result), (Inconclusive, Pass));
@@ -446,7 +447,7 @@ fn a_run_that_gave_up_fails_what_it_gave_up_on() {
     });
     let summary = made.summary();
     let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
-    // The others would pass by themselves, but the plan was not carried out.
+    // The others would pass alone, but the plan was not carried out.
     assert_eq!(results, [Fail, Inconclusive, Inconclusive]);
     assert_eq!((summary.verdict.result, crate::verdict::exit_code(&summary)), (Fail, 1));
     let claim =
@@ -468,7 +469,7 @@ fn an_adaptive_trial_is_judged_and_shown_at_the_level_of_its_looks() {
     // Normal quantiles of 0.975 and of 1 − 0.05/12.
     let ratio = width(plan::adaptive::CONFIDENCE) / width(0.95);
     assert!((ratio - 2.638_257 / 1.959_964).abs() < 1e-4, "{ratio}");
-    // 299 operations of which none is slow pass at 95 %, and 476 are needed at 99.17 %: ln(0.05/6)/ln(0.99).
+    // 299 operations with no slow one pass at 95 %, and 476 are needed at 99.17 %: ln(0.05/6)/ln(0.99).
     let passes = |count, confidence| {
         let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"9s\"";
         let mut made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| Op::answered(MS));

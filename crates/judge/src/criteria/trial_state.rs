@@ -1,4 +1,4 @@
-//! How a trial went, as far as criteria care.
+//! How a trial went, as far as it matters to criteria.
 
 use plan::criterion::Criterion;
 use record::summary::{Judgement, TrialSummary, Validity};
@@ -6,7 +6,7 @@ use record::summary::{Judgement, TrialSummary, Validity};
 use crate::case::{Facts, gave_up};
 use crate::validity;
 
-/// Share of the plan that must have been begun for any pass.
+/// Share of the plan that must have been begun for a pass.
 const REACHED: f64 = 0.99;
 
 /// How a trial went.
@@ -18,7 +18,7 @@ pub struct TrialState {
     pub(super) interrupted: bool,
     /// The run gave up, because of these criteria.
     pub(super) given_up: Vec<String>,
-    /// The run gave up, because of whatever criterion.
+    /// The run gave up, because of any criterion.
     pub(super) cut_short: bool,
     /// Nearly all that was planned was begun.
     pub(super) reached: bool,
@@ -26,12 +26,12 @@ pub struct TrialState {
     pub(super) crowded: bool,
     /// The system under test waited for its processors.
     pub(super) held_up: bool,
-    /// What this trial by itself says of the criterion.
+    /// The result of the criterion in this trial alone.
     pub(super) alone: Judgement,
 }
 
 impl TrialState {
-    /// The course of a trial.
+    /// The state of a trial.
     pub fn of(trial: &TrialSummary, facts: &Facts) -> Self {
         let accounting = &trial.accounting;
         let early = facts.early_end.as_ref().filter(|early| gave_up(Some(early)));
@@ -48,14 +48,14 @@ impl TrialState {
         }
     }
 
-    /// Whether what was counted says something about the target.
+    /// Whether the counts of the trial say anything about the target.
     pub(super) fn is_usable(&self) -> bool {
         self.validity != Validity::Invalid
     }
 
-    /// Whether an answer to the criterion may be the work of other programs, if it asks for times or rates. Of a closed load
-    /// that waited, that is any answer. Of a system that waited, it is a failure: what waits takes longer and does less, and
-    /// what passes so would pass alone.
+    /// Whether other programs may have caused the result of the criterion, if it limits times or rates. For a closed
+    /// load that waited, this holds for any result. For a system that waited, it holds for a failure: waiting makes a
+    /// system slower, so a system that passes would also pass alone.
     pub(super) fn is_crowded_for(&self, criterion: &Criterion, fails: bool) -> bool {
         criterion.asks_for_a_steady_state() && (self.crowded || (fails && self.held_up))
     }

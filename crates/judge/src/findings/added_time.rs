@@ -1,6 +1,7 @@
-//! What a level adds: arms of one difference, held against each other block by block. What the findings about it share.
+//! The time that a level adds: two arms that differ in one level, compared block by block. The shared part of the
+//! findings about it.
 //!
-//! Not here: which addition is worth telling, and what is said of it (see `level_adds` and `level_in_part`).
+//! Not here: which addition is reported, and in which words (see `level_adds_outside` and `level_adds_in_part`).
 
 use record::summary::{Operation, TrialSummary};
 use serde_json::Value;
@@ -10,21 +11,22 @@ use super::arm_pair::ArmPair;
 use super::parts::{PartMean, noticeable, own, time};
 use crate::case::RunView;
 
-/// Share of the service time from which an addition is told.
+/// Share of the service time from which an addition is reported.
 pub(super) const REPORTED_FROM: f64 = 0.25;
-/// Part of what is told that must be certain: below it, one of a few hundred pairs of arms that are alike would be told.
+/// Part of the addition that must be certain: with a lower limit, one in a few hundred pairs of equal arms would be
+/// reported.
 const CERTAIN: f64 = 0.5;
-/// Places beside the one of the claim that are named.
+/// Other places that are named beside the one in the claim.
 const BESIDE: usize = 2;
 
-/// Which time of theirs is held against each other.
+/// The time that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeOf {
-    /// All of the service time,
+    /// All of the service time.
     Service,
-    /// what of it passes outside of a part,
+    /// The service time outside of a part.
     Outside,
-    /// or what the part takes without those inside of it.
+    /// The time of the part without the parts inside it.
     Itself,
 }
 
@@ -45,24 +47,24 @@ impl TimeOf {
     }
 }
 
-/// What the first of two arms adds to an operation, with a part that both tell.
+/// The time that the first of two arms adds to an operation, with a part that both arms report.
 #[derive(Debug, Clone)]
 pub(super) struct AddedTime<'a> {
     pub operation: &'a str,
-    /// Means over the blocks,
+    /// Means over the blocks, in the first arm.
     pub slow: PartMean<'a>,
-    /// in either arm.
+    /// Means over the blocks, in the second arm.
     pub fast: PartMean<'a>,
-    /// Of what is added, where there are blocks enough.
+    /// Interval of the addition, where there are enough blocks.
     pub interval: Option<(f64, f64)>,
     pub pair: ArmPair<'a>,
     which: TimeOf,
-    /// What the instrument may have added.
+    /// The time that the instrument may have added.
     ours: f64,
 }
 
 impl<'a> AddedTime<'a> {
-    /// What blocks tell of one part.
+    /// The addition, as the blocks show it for one part.
     pub(super) fn of(
         pair: &ArmPair<'a>,
         operation: &'a str,
@@ -80,7 +82,7 @@ impl<'a> AddedTime<'a> {
         let interval = paired(&added, 0)?.difference.interval;
         let ours = match (interval, which) {
             (None, _) => blocks[0].map(noticeable).into_iter().fold(0.0, f64::max),
-            // By the part's own clock.
+            // The part measures this time with its own clock.
             (Some(_), TimeOf::Itself) => 0.0,
             (Some(_), TimeOf::Service | TimeOf::Outside) => more(&blocks),
         };
@@ -99,12 +101,12 @@ impl<'a> AddedTime<'a> {
         self.which.of(&self.slow) - self.which.of(&self.fast)
     }
 
-    /// Of the service time with it.
+    /// Share of the first arm's service time.
     pub(super) fn share(&self) -> f64 {
         self.added() / self.slow.service
     }
 
-    /// Whether blocks agree about it, or it is more than the instrument makes at all.
+    /// Whether the blocks agree on it; with too few blocks, whether it is more than the instrument can add.
     pub(super) fn is_certain(&self) -> bool {
         match self.interval {
             Some((low, _)) => low > self.ours.max(CERTAIN * self.added()),
@@ -121,12 +123,12 @@ impl<'a> AddedTime<'a> {
     }
 }
 
-/// The trial's numbers of an operation.
+/// The numbers of an operation in a trial.
 fn named<'a>(trial: &'a TrialSummary, operation: &str) -> Option<&'a Operation> {
     trial.operations.iter().find(|one| one.name == operation)
 }
 
-/// Means over the blocks of one of the arms.
+/// Means over the blocks of one of the two arms.
 fn mean<'a>(part: &'a str, pairs: &[[PartMean<'a>; 2]], place: usize) -> PartMean<'a> {
     let count = pairs.len() as f64;
     let mean =
@@ -138,23 +140,23 @@ fn mean<'a>(part: &'a str, pairs: &[[PartMean<'a>; 2]], place: usize) -> PartMea
     }
 }
 
-/// By how much more the generator may have made of the slower arm.
+/// The time that the generator may have added to the slower arm, beyond that in the faster one.
 fn more(blocks: &[[&TrialSummary; 2]]) -> f64 {
     let more = blocks.iter().map(|[slow, fast]| own(slow) - own(fast)).sum::<f64>();
     (more / blocks.len() as f64).max(0.0)
 }
 
-/// An addition as a finding tells it.
+/// An addition in the form of a finding.
 pub(super) trait Addition<'a>: Clone {
-    /// By which the largest is found.
+    /// The addition by which findings are ordered.
     fn added(&self) -> &AddedTime<'a>;
 
-    /// How it is reported, without where.
+    /// Its text, without the place.
     fn shown(&self) -> String;
 }
 
-/// What is found in pairs of arms, the largest first: what others add to the baseline of their factor, or else what the
-/// baseline adds to others.
+/// The additions in pairs of arms, the largest first: of other levels over the baseline of their factor; if there are
+/// none, of the baseline over other levels.
 pub(super) fn largest<'a, A: Addition<'a>>(
     whole: &RunView<'a>,
     find: fn(&ArmPair<'a>) -> Option<A>,
@@ -174,14 +176,14 @@ pub(super) fn largest<'a, A: Addition<'a>>(
     found
 }
 
-/// The level that others are held against: that of the comparison, or else the first.
+/// The baseline of a factor: that of its comparison, or else its first level.
 fn baseline<'a>(whole: &RunView<'a>, factor: &str) -> Option<&'a Value> {
     let compared = whole.comparisons.iter().find(|one| one.factor == factor);
     let first = || whole.arms.iter().find_map(|arm| arm.factors.get(factor));
     compared.map(|one| &one.baseline).or_else(first)
 }
 
-/// What the level of the first adds at other levels of what else there is.
+/// The additions of the same level at other levels of the other factors.
 pub(super) fn beside<'a>(found: &[impl Addition<'a>]) -> String {
     let Some((most, others)) = found.split_first() else { return String::new() };
     let most = most.added();

@@ -1,4 +1,4 @@
-//! A trial in which nothing works: when that is certain enough to end the run, and what to do about it.
+//! A trial in which no operation succeeds: when that is certain enough to end the run, and what to do about it.
 
 use record::summary::{Finding, Severity, Summary};
 use record::{AllFailed, EarlyEnd, EndReason, FailureKind};
@@ -10,9 +10,10 @@ use plan::number::{count, duration};
 use super::codes::ALL_FAILED;
 use super::kind::{Check, FindingKind, Noticed};
 
-/// Load that must have run, in nanoseconds. Workers report once per window, some of them a little early.
+/// Time under load before the run may end, in nanoseconds. Workers report once per window, some of them a little
+/// early.
 const LOAD_NS: u64 = 900_000_000;
-/// Operations that must have failed.
+/// Failed operations before the run may end.
 const FEWEST: u64 = 10;
 
 /// Every operation failed in the same way.
@@ -34,7 +35,7 @@ pub const ALL_FAILED_ROW: FindingKind = FindingKind {
     }),
 };
 
-/// Why a run ends in which operations failed like this, if that is enough.
+/// The reason to end a run with these failures, if they are enough.
 pub fn end(seen: &AllFailed) -> Option<EarlyEnd> {
     let AllFailed { failures, elapsed_ns, pending } = seen;
     if *elapsed_ns < LOAD_NS || *pending > 0 || failures.count < FEWEST {
@@ -55,12 +56,12 @@ pub fn end(seen: &AllFailed) -> Option<EarlyEnd> {
     Some(EarlyEnd { reason: EndReason::AllFailed, why, advice, criteria: Vec::new() })
 }
 
-/// The finding for a trial that had nothing left to cut short.
+/// The finding for a run that ended after a trial whose measure phase was not cut short.
 pub(crate) fn after(plan: &Plan, trial: &TrialPlan, early: &EarlyEnd) -> Finding {
     ALL_FAILED_ROW.found(noticed(early).planned_as(plan, trial))
 }
 
-/// What ended the run, if this did.
+/// The finding of this kind, if the run has one.
 pub fn of(summary: &Summary) -> Option<&Finding> {
     summary.findings.iter().find(|finding| finding.code == ALL_FAILED)
 }
@@ -73,7 +74,7 @@ fn noticed(early: &EarlyEnd) -> Noticed {
     )
 }
 
-/// One thing to do about failures of this kind.
+/// One thing to do about this kind of failure.
 fn advice(kind: FailureKind, status: u16) -> &'static str {
     match (kind, status) {
         (FailureKind::Refused | FailureKind::Unreachable | FailureKind::Process, _) => {

@@ -5,7 +5,7 @@ use record::summary::{Operation, Severity};
 use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{count, percent};
 
-/// Operations failed or were given up.
+/// Operations failed or were abandoned.
 pub const FAILURES: FindingKind = FindingKind {
     code: "failures",
     severity: Severity::Warning,
@@ -35,7 +35,7 @@ pub const FAILURES: FindingKind = FindingKind {
     }),
 };
 
-/// Nothing but the status was looked at.
+/// Answers were checked by their status alone.
 pub const STATUS_ONLY: FindingKind = FindingKind {
     code: "status-only",
     severity: Severity::Info,

@@ -1,25 +1,25 @@
-//! Two arms that differ in one level alone and offer the same load.
+//! Two arms that differ in one level only and offer the same load.
 
 use record::summary::{Arm, TrialSummary};
 
 use super::design::plain;
 use crate::concurrency;
 
-/// Two arms of one difference.
+/// Two arms that differ in one level only.
 #[derive(Debug, Clone)]
 pub(super) struct ArmPair<'a> {
-    /// Both.
+    /// Both arms.
     pub arms: [&'a Arm; 2],
     /// The factor in which they differ.
     pub factor: &'a str,
-    /// The level that makes each, as `path = direct`.
+    /// The level of each, as `path = direct`.
     pub levels: [String; 2],
-    /// Levels of what else there is, as `connections = 10`.
+    /// Their common levels of other factors, as `connections = 10`.
     pub stratum: String,
 }
 
 impl<'a> ArmPair<'a> {
-    /// These two, if they are one.
+    /// The pair of these arms; `None` unless they differ in one level only, with the same load.
     pub(super) fn of(arms: [&'a Arm; 2]) -> Option<Self> {
         let [one, other] = arms.map(|arm: &'a Arm| &arm.factors);
         let mut differing = one

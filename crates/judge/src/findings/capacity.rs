@@ -1,4 +1,4 @@
-//! Findings about a search for capacity; made where its trials are put together.
+//! Findings about a search for capacity; made where its trials are combined.
 
 use plan::units::format_rate as offered;
 use record::summary::{Capacity, CapacityEnding, Finding, Severity, Stairs};
@@ -7,7 +7,7 @@ use super::kind::{Check, FindingKind, Noticed};
 use super::load::INTERRUPTED_ROW;
 use plan::number::{duration, duration_or};
 
-/// The target never came back.
+/// The target never recovered.
 pub const METASTABLE: FindingKind = FindingKind {
     code: "metastable",
     severity: Severity::Error,
@@ -21,7 +21,7 @@ pub const METASTABLE: FindingKind = FindingKind {
     check: Check::Search(|capacity| metastable(capacity.stairs.as_ref()?)),
 };
 
-/// Up and down are not the same.
+/// The way down differs from the way up.
 pub const HYSTERESIS: FindingKind = FindingKind {
     code: "hysteresis",
     severity: Severity::Warning,
@@ -33,7 +33,7 @@ pub const HYSTERESIS: FindingKind = FindingKind {
     check: Check::Search(|capacity| hysteresis(capacity.stairs.as_ref()?)),
 };
 
-/// The generator cannot make it.
+/// The generator cannot reach the rate.
 pub const GENERATOR_LIMITED: FindingKind = FindingKind {
     code: "generator-limited-capacity",
     severity: Severity::Warning,
@@ -104,7 +104,7 @@ fn disorder(capacity: &Capacity) -> Option<Noticed> {
     })
 }
 
-/// The finding that its user stopped the search.
+/// The finding that the user stopped the search.
 pub(crate) fn stopped(capacity: &Capacity) -> Option<Finding> {
     let made = capacity.steps.len();
     let claim = match made {

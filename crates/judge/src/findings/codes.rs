@@ -1,4 +1,4 @@
-//! Codes of findings that other judgements look for.
+//! Codes of findings that other modules look for.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use record::summary::Finding;
 pub const INTERRUPTED: &str = "interrupted";
 /// Code of the finding that a process under test ended.
 pub const PROCESS_DIED: &str = "process-died";
-/// Its evidence of what the process was there for.
+/// Key of its evidence for the role of the process.
 pub(crate) const ROLE: &str = "role";
 /// Code of the finding that a criterion could not be decided.
 pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
@@ -28,12 +28,12 @@ pub(crate) const SYSTEM_CROWDED: &str = "system-crowded";
 /// Code of the finding that every operation failed in the same way.
 pub const ALL_FAILED: &str = "all-failed";
 
-/// The trials of closed loads that waited for their processor, by number.
+/// The numbers of the trials whose closed load waited for its processor.
 pub(crate) fn crowded(findings: &[Finding]) -> BTreeSet<u32> {
     trials_with(findings, CROWDED)
 }
 
-/// The trials with a finding of this code, by number.
+/// The numbers of the trials with a finding of this code.
 pub(crate) fn trials_with(findings: &[Finding], code: &str) -> BTreeSet<u32> {
     findings.iter().filter(|one| one.code == code).filter_map(|one| one.trial).collect()
 }

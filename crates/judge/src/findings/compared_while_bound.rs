@@ -7,7 +7,7 @@ use super::kind::{Check, FindingKind, Noticed};
 use crate::case::RunView;
 use plan::number::percent;
 
-/// Of its core a worker uses as much where it is the limit.
+/// A worker that uses more than this share of its core limits the load.
 pub(super) const BUSY: f64 = 0.9;
 
 /// The generator limits an arm of a comparison.
@@ -57,7 +57,7 @@ pub(super) fn compared_while_bound(&RunView { arms, .. }: &RunView<'_>) -> Optio
     Some(noticed)
 }
 
-/// A pair with a generator-bound arm, which stands first.
+/// A pair with an arm that the generator limits; that arm comes first.
 struct BoundPair<'a> {
     pair: ArmPair<'a>,
     levels: [String; 2],
@@ -84,7 +84,7 @@ impl<'a> BoundPair<'a> {
     }
 }
 
-/// Whether the generator is the limit in most of these.
+/// Whether the generator limits most of these trials.
 fn is_bound(trials: &[&TrialSummary]) -> bool {
     let bound = trials
         .iter()

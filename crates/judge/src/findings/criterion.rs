@@ -38,7 +38,7 @@ pub const MISSED_WINDOWS: FindingKind = FindingKind {
     check: Check::Reported,
 };
 
-/// Trials that fail by themselves.
+/// Trials that fail alone.
 pub const FAILED_ALONE: FindingKind = FindingKind {
     code: "failed-alone",
     severity: Severity::Info,
@@ -74,7 +74,7 @@ pub const FAIL_FAST: FindingKind = FindingKind {
     }),
 };
 
-/// The finding that the run gave up with a trial whose measure phase was not cut short.
+/// The finding that the run gave up after a trial whose measure phase was not cut short.
 pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
     let claim = format!("the run was given up after trial {}: {why}", trial.index);
     let advice =
@@ -82,7 +82,7 @@ pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Findin
     FAIL_FAST.found(Noticed::new(claim, advice).planned_as(plan, trial))
 }
 
-/// The length of a measure phase that was decided on the way.
+/// A measure phase whose length was decided during the run.
 pub const ADAPTIVE: FindingKind = FindingKind {
     code: "adaptive-length",
     severity: Severity::Info,
@@ -124,7 +124,7 @@ pub(crate) struct About<'a> {
 }
 
 impl About<'_> {
-    /// The criterion, and the arm where there are several.
+    /// The criterion, with the arm where there are several.
     fn named(&self) -> String {
         format!("`{}`{}", self.text, in_arm(self.arm))
     }
@@ -142,7 +142,7 @@ pub(crate) fn undecided(about: &About<'_>, advice: String) -> Finding {
 
 /// Windows that do not meet a criterion.
 pub(crate) struct MissedWindows<'a> {
-    /// Where the first and the worst are, in words.
+    /// The first and the worst one, as text.
     pub places: &'a str,
     pub missed: usize,
     pub of: usize,
@@ -171,7 +171,7 @@ pub(crate) fn missed_windows(about: &About<'_>, windows: &MissedWindows<'_>) -> 
     about.found(&MISSED_WINDOWS, noticed)
 }
 
-/// The finding that these trials, and not all, fail by themselves.
+/// The finding that these trials fail alone, while others do not.
 pub(crate) fn failed_alone(about: &About<'_>, trials: &[u32], together: Judgement) -> Finding {
     let named: Vec<String> = trials.iter().map(ToString::to_string).collect();
     let (subject, verb) = match trials.len() {

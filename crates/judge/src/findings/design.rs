@@ -1,4 +1,4 @@
-//! Findings about the design of a run: what its blocks cannot decide, and what they show beside.
+//! Findings about the design of a run: questions that its blocks leave undecided, and unexpected effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::kind::{Check, FindingKind, Noticed};
 use crate::case::RunView;
 use plan::number::change;
 
-/// A comparison that the blocks do not answer.
+/// A comparison that the blocks leave undecided.
 pub const UNDECIDED_COMPARISON: FindingKind = FindingKind {
     code: "undecided-comparison",
     severity: Severity::Warning,
@@ -51,7 +51,7 @@ pub const DUET: FindingKind = FindingKind {
     check: Check::Run(duet),
 };
 
-/// What a finding about a dose is about.
+/// The factor, operation and metric of a finding about doses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level<'a> {
     pub factor: &'a str,
@@ -96,7 +96,7 @@ fn undecided(one: &Comparison) -> Option<Noticed> {
     Some(noticed.about(&one.operation))
 }
 
-/// The finding that an effect is not in the order of its doses. Steps go from one dose to the next.
+/// The finding that an effect does not follow its doses. Each step goes from one dose to the next.
 pub(crate) fn dose_order(level: &Level<'_>, up: [&Value; 2], down: [&Value; 2]) -> Finding {
     let Level { factor, operation, metric } = level;
     let claim = format!(
@@ -122,7 +122,7 @@ fn duet(whole: &RunView<'_>) -> Option<Noticed> {
     (!blocks.is_empty()).then(|| Noticed::new(claim, advice).with("blocks", blocks.len()))
 }
 
-/// A level as it stands in names of arms.
+/// A level as text, as in names of arms.
 pub fn plain(level: &Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }

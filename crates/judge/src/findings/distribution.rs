@@ -1,4 +1,4 @@
-//! Findings about the form of a distribution, and about what is left out of it.
+//! Findings about the shape of a distribution, and about operations that it leaves out.
 
 use record::summary::{Distribution, Model, Severity};
 
@@ -7,9 +7,9 @@ use crate::case::Case;
 use crate::concurrency;
 use plan::number::{count, duration, percent, percentile, rate, significant};
 
-/// Nearer modes are made by whatever else runs on a machine.
+/// Two modes that are nearer may come from other work on the machine.
 const NEAREST_NS: u64 = 1_000_000;
-/// The same while others have the processors: a few turns of a scheduler.
+/// The same while others use the processors: a few time slices of the scheduler.
 const CROWDED_NS: u64 = 20_000_000;
 
 /// Two modes.
@@ -54,7 +54,7 @@ fn bimodal(case: &Case<'_>) -> Option<Noticed> {
     Some(noticed)
 }
 
-/// The mean is elsewhere.
+/// The mean is far from the median.
 pub const MEAN: FindingKind = FindingKind {
     code: "mean-far-from-median",
     severity: Severity::Warning,
@@ -85,7 +85,7 @@ pub const MEAN: FindingKind = FindingKind {
     }),
 };
 
-/// A tail that nobody queued for.
+/// A tail without queueing.
 pub const ALONE: FindingKind = FindingKind {
     code: "tail-without-company",
     severity: Severity::Info,
@@ -120,7 +120,7 @@ pub const ALONE: FindingKind = FindingKind {
     }),
 };
 
-/// Percentiles of survivors.
+/// Percentiles of successful operations only.
 pub const SURVIVORS: FindingKind = FindingKind {
     code: "failures-have-no-time",
     severity: Severity::Warning,
@@ -183,7 +183,7 @@ pub const GOODPUT: FindingKind = FindingKind {
     }),
 };
 
-/// A few operations hold up a closed loop.
+/// A few slow operations hold up a closed loop.
 pub const STRAGGLERS: FindingKind = FindingKind {
     code: "stragglers",
     severity: Severity::Warning,
@@ -203,7 +203,7 @@ pub const STRAGGLERS: FindingKind = FindingKind {
         if trial.phases.measure_ns == 0 {
             return None;
         }
-        // From one answer to the next, with whatever it takes to connect.
+        // From one answer to the next, including the time to connect.
         let times = &trial.total.response_time;
         let ceiling = f64::from(actors) * 1e9 / (at(times, 0.5)? + think).max(1) as f64;
         let seen = trial.rates.completed;
@@ -230,7 +230,7 @@ pub const STRAGGLERS: FindingKind = FindingKind {
     }),
 };
 
-/// What the load is about.
+/// The main time of the load, and its name.
 fn main_times<'c>(case: &Case<'c>) -> (&'c Distribution, &'static str) {
     match case.trial.load.model {
         Model::Open => (&case.trial.total.response_time, "response time"),
@@ -242,14 +242,15 @@ fn at(times: &Distribution, q: f64) -> Option<u64> {
     times.quantiles.iter().find(|one| one.q == q)?.observed_ns
 }
 
-/// Whether the generator had so little time that forms are its own: a tenth of the tail is its lag, or a
-/// worker waited for its processor during a twentieth of the time.
+/// Whether the generator was so short of time that it shaped the distribution: a tenth of the tail is its lag, or a
+/// worker waited for its processor for a twentieth of the time.
 fn is_spoiled(case: &Case<'_>) -> bool {
     let generator = &case.trial.generator;
     generator.tail_share.dispatch_lag > 0.1 || generator.run_queue_ratio > 0.05
 }
 
-/// Distances below this may be made by others who have the processors, as far as the kernel tells of them.
+/// Modes that are nearer than this may come from other work, as far as the kernel shows that others use the
+/// processors.
 fn noticeable(case: &Case<'_>) -> u64 {
     let generator = &case.trial.generator;
     let crowded = generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01;

@@ -1,5 +1,5 @@
-//! Findings about the course of a run: what could not begin, what was executed again, what was resumed.
-//! They are reported where trials are joined to a run.
+//! Findings about how the run went: a trial that could not begin, a repeated block, a resumed run. They are reported
+//! where the trials of a run are combined.
 
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{Finding, Severity};
@@ -51,7 +51,7 @@ pub(crate) fn not_executed(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding
     NOT_EXECUTED_ROW.found(Noticed::new(claim, advice).with("cause", why).planned_as(plan, trial))
 }
 
-/// A search ended where this trial of it could not be carried out.
+/// The finding that a search ended because this trial could not be carried out.
 pub(crate) fn search_ended(trial: u32, why: &str) -> Finding {
     let claim =
         format!("trial {trial} could not be carried out, and the search ended there: {why}");
@@ -77,7 +77,7 @@ pub(crate) fn resumed(kept: usize, executed: usize) -> Finding {
     RESUMED_ROW.found(noticed)
 }
 
-/// The finding that the run ended before its last trial, which only its user can bring about.
+/// The finding that the run ended before its last trial, which only the user can cause.
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),

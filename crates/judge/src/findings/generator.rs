@@ -10,7 +10,7 @@ use crate::scheduling;
 use crate::validity;
 use plan::number::{duration, percent};
 
-/// Our own arithmetic does not hold.
+/// Our own numbers contradict each other.
 pub const AUDIT: FindingKind = FindingKind {
     code: AUDIT_CONTRADICTION,
     severity: Severity::Error,
@@ -30,7 +30,7 @@ pub const AUDIT: FindingKind = FindingKind {
     }),
 };
 
-/// Lateness that moves the result.
+/// Lateness that changes the result.
 pub const LATE: FindingKind = FindingKind {
     code: "late-generator",
     severity: Severity::Error,
@@ -85,7 +85,7 @@ pub const BOUND: FindingKind = FindingKind {
     }),
 };
 
-/// Waiting of a closed loop, which nothing else shows.
+/// A closed loop that waits for its processor, which no lag shows.
 pub const CROWDED_ROW: FindingKind = FindingKind {
     code: CROWDED,
     severity: Severity::Warning,
@@ -157,7 +157,7 @@ pub const RUN_QUEUE: FindingKind = FindingKind {
     }),
 };
 
-/// Cause: a sleep that took longer than it was to.
+/// Cause: a worker that was woken late.
 pub const ASLEEP: FindingKind = FindingKind {
     code: "generator-asleep",
     severity: Severity::Warning,
@@ -171,8 +171,8 @@ pub const ASLEEP: FindingKind = FindingKind {
     check: Check::Trial(|case| {
         let generator = &case.trial.generator;
         let longest = generator.dispatch_lag.max_ns;
-        // Half: a busier worker sleeps too seldom to be late for it. 50 ms: the longest such wake seen is 11 ms, and
-        // what stops for longer was stopped.
+        // Half of a core: a busier worker sleeps too rarely for this cause. 50 ms: the longest late wake-up that was
+        // measured is 11 ms, and a longer pause means that the worker was stopped.
         let slept = generator.polled_ratio.is_none()
             && generator.cpu_ratio < 0.5
             && longest < 50_000_000
@@ -241,7 +241,7 @@ pub const THROTTLED: FindingKind = FindingKind {
     }),
 };
 
-/// Advice that begins with the way to better scheduling, where there is one.
+/// Advice that begins with how to get better scheduling, where that is possible.
 fn better_scheduled(generator: &Generator, advice: &str) -> String {
     let remedy = generator.scheduling.as_ref().and_then(scheduling::remedy);
     match remedy {
@@ -250,7 +250,7 @@ fn better_scheduled(generator: &Generator, advice: &str) -> String {
     }
 }
 
-/// A resource is named only where an effect asks for a cause.
+/// Names a scarce resource only if an effect needs a cause.
 fn cause(case: &Case<'_>, scarce: bool, say: fn(&Generator) -> Noticed) -> Option<Noticed> {
     let effect = validity::lateness(case.trial, case.facts).is_some()
         || case.trial.accounting.missed > 0 && !case.facts.interrupted;

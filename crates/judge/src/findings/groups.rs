@@ -1,5 +1,4 @@
-//! What several trials or arms show alike, told once: by the one that shows it most clearly, with how often it is met
-//! and where.
+//! Reports a finding of several trials or arms once: the clearest one, with how often and where it occurs.
 
 use record::summary::{Arm, Finding, Summary};
 use serde_json::Value;
@@ -8,20 +7,20 @@ use super::kind::CHANGE;
 use super::table::kind;
 use super::{design, noise};
 
-/// Arms that are named beside the one of the claim.
+/// Other arms that are named beside the one in the claim.
 const BESIDE: usize = 3;
 
-/// Findings that say the same of several trials or arms.
+/// Findings that say the same about several trials or arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingGroup<'s> {
-    /// The one that shows it most clearly.
+    /// The clearest one.
     pub clearest: &'s Finding,
     /// All of them, in the order of the summary.
     pub all: Vec<&'s Finding>,
 }
 
-/// Findings of trials by their code, and those of arms that differ in numbers only; others each by itself. In the order
-/// of the first of each.
+/// Groups findings of trials by code, those of arms that differ only in numbers, and those of comparisons without a
+/// block. Each other finding is alone. In the order of the first of each group.
 pub fn groups(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     for finding in findings {
@@ -45,7 +44,7 @@ fn is_like(one: &Finding, other: &Finding) -> bool {
     one.code == other.code && (of_trials || of_arms || is_empty(one) && is_empty(other))
 }
 
-/// Whether no block answers a comparison, which is then so of each of its metrics.
+/// Whether it is about a comparison without a block. All metrics of that comparison have the same finding.
 fn is_empty(finding: &Finding) -> bool {
     let blocks = finding.evidence.get("blocks").and_then(Value::as_u64);
     finding.code == design::UNDECIDED_COMPARISON.code && blocks == Some(0)
@@ -62,7 +61,7 @@ fn clearness(finding: &Finding) -> f64 {
 }
 
 impl FindingGroup<'_> {
-    /// The claim, with where it is from and where else it is met, as far as there is an elsewhere.
+    /// The claim, with its trial or arm and the other places where it occurs, if there are any.
     pub fn claim(&self, summary: &Summary) -> String {
         let claim = &self.clearest.claim;
         match self.clearest.trial {
@@ -75,8 +74,8 @@ impl FindingGroup<'_> {
         }
     }
 
-    /// `in trial 3 of 20, path=front: … (2 of its 10 trials show it, 1 of 10 of path=direct)`, where there are several:
-    /// figures of a claim are those of one trial, and not those of the arm.
+    /// `in trial 3 of 20, path=front: … (2 of its 10 trials show it, 1 of 10 of path=direct)`, where there are
+    /// several trials: the figures of a claim are those of one trial, and not of the arm.
     fn of_trial(&self, trial: u32, arms: &[Arm]) -> String {
         let claim = &self.clearest.claim;
         let holds = |arm: &&Arm| arm.trials.iter().any(|one| one.index == trial);
@@ -84,7 +83,7 @@ impl FindingGroup<'_> {
         let Some(own) = arms.iter().find(holds).filter(|_| trials > 1) else {
             return claim.clone();
         };
-        // What names its trial itself tells of the run's course.
+        // A claim that names its trial itself is about how the run went.
         let place = match claim.contains(&format!("trial {trial}")) {
             true => String::new(),
             false if arms.len() > 1 => format!("in trial {trial} of {trials}, {}: ", own.name),
@@ -93,7 +92,7 @@ impl FindingGroup<'_> {
         format!("{place}{claim}{}", self.elsewhere(own, arms))
     }
 
-    /// ` (2 of its 10 trials show it, 1 of 10 of path=direct)`, where several do.
+    /// ` (2 of its 10 trials show it, 1 of 10 of path=direct)`, where several trials do.
     fn elsewhere(&self, own: &Arm, arms: &[Arm]) -> String {
         if self.all.len() == 1 {
             return String::new();
@@ -116,7 +115,7 @@ impl FindingGroup<'_> {
         format!(" ({met})")
     }
 
-    /// Trials of an arm that show it.
+    /// The number of trials of an arm that show it.
     fn met(&self, arm: &Arm) -> usize {
         let is_met = |index| self.all.iter().any(|one| one.trial == Some(index));
         arm.trials.iter().filter(|trial| is_met(trial.index)).count()

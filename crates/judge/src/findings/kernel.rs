@@ -1,5 +1,5 @@
-//! Findings from the kernel's counters, which are those of everybody in the network namespace: a row speaks
-//! only where the trial itself shows what the counter explains.
+//! Findings from the kernel's counters. These count everything in the network namespace, so a finding is made only
+//! where the trial itself shows the effect that the counter explains.
 
 use record::summary::Severity;
 
@@ -7,10 +7,9 @@ use super::kind::{Check, FindingKind, Noticed};
 use crate::case::Case;
 use plan::number::{count, duration, percent};
 
-/// A connection that took so long was not made at the first attempt, on any network that loads are
-/// driven over.
+/// A connection that took this long was not made at the first attempt, on any network that carries a load test.
 const SECOND_ATTEMPT_NS: u64 = 900_000_000;
-/// The least retransmission time-out.
+/// The minimum retransmission time-out.
 const RETRANSMISSION_NS: u64 = 200_000_000;
 
 /// The accept queue was full.
@@ -181,7 +180,7 @@ pub const RESETS: FindingKind = FindingKind {
     }),
 };
 
-/// The kernel gave connections up.
+/// The kernel aborted connections.
 pub const ABORTS: FindingKind = FindingKind {
     code: "connections-given-up",
     severity: Severity::Warning,
@@ -247,7 +246,7 @@ pub const RECEIVE_DROPS: FindingKind = FindingKind {
 };
 
 impl Case<'_> {
-    /// By how much a counter rose.
+    /// The increase of a counter.
     pub(super) fn counter(&self, name: &str) -> u64 {
         self.trial.kernel.get(name).map_or(0, |&delta| u64::try_from(delta).unwrap_or(0))
     }
@@ -263,8 +262,8 @@ impl Case<'_> {
     }
 }
 
-/// Whether operations that took a retransmission time-out are exceptions: at most one in twenty, and the median far
-/// below. Otherwise the target itself may take so long.
+/// Whether operations as slow as a retransmission time-out are exceptions: at most one in twenty, and the median far
+/// below. Otherwise the target itself may be that slow.
 fn few_so_slow(case: &Case<'_>) -> bool {
     let below = |q: f64, limit: u64| {
         let quantiles = &case.trial.total.service_time.quantiles;

@@ -1,4 +1,4 @@
-//! A kind of finding: what it is called, what it means, and how it is looked for.
+//! A kind of finding: its code, its meaning, and its check.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::case::{Case, RunView};
 
-/// End of the name of a ratio of new over old: it is as clear up as down.
+/// End of the name of a ratio of new to old. A decrease is as clear as an increase.
 pub(super) const CHANGE: &str = "_ratio";
 
 /// A kind of finding: one row of the table.
@@ -18,18 +18,18 @@ pub struct FindingKind {
     pub code: &'static str,
     /// How serious it is.
     pub severity: Severity,
-    /// Which number of its evidence says how clearly a trial shows it, by the end of its name; `None` where the first
-    /// trial stands for all.
+    /// The number in the evidence that says how clearly a trial shows it, by the end of its name; `None` where the
+    /// first trial represents all.
     pub(super) clearest: Option<&'static str>,
-    /// What it says, in a few words.
+    /// Its claim in general, in a few words.
     pub title: &'static str,
-    /// What it means, for `proofload explain`.
+    /// Its meaning, for `proofload explain`.
     pub explain: &'static str,
-    /// Looks for it.
+    /// The check that looks for it.
     pub(super) check: Check,
 }
 
-/// What a row noticed.
+/// The result of a check that found something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
     arm: Option<String>,
@@ -40,22 +40,22 @@ pub struct Noticed {
     advice: String,
 }
 
-/// What a kind of finding looks at, and how.
+/// The input and the function of a check.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Check {
-    /// A trial, with the facts that its summary leaves out.
+    /// Checks a trial, with the facts that its summary leaves out.
     Trial(fn(&Case<'_>) -> Option<Noticed>),
-    /// The trials of an arm together.
+    /// Checks the trials of an arm together.
     Arm(fn(&Arm) -> Option<Noticed>),
-    /// All arms together.
+    /// Checks all arms together.
     Run(fn(&RunView<'_>) -> Option<Noticed>),
-    /// A comparison as it was decided.
+    /// Checks a decided comparison.
     Comparison(fn(&Comparison) -> Option<Noticed>),
-    /// Closed loads of different sizes.
+    /// Checks closed loads of different sizes.
     Scaling(fn(&Scaling) -> Option<Noticed>),
-    /// A search for capacity.
+    /// Checks a search for capacity.
     Search(fn(&Capacity) -> Option<Noticed>),
-    /// Nothing: it is reported where it is known, by [`FindingKind::found`].
+    /// No check: other code reports it, with [`FindingKind::found`].
     Reported,
 }
 
@@ -74,7 +74,7 @@ impl FindingKind {
         }
     }
 
-    /// In debug builds, and so in every test: whatever is found has the number that says how clear it is.
+    /// In debug builds, and so in every test: each finding must have the number that says how clear it is.
     fn assert_clear(&self, evidence: &BTreeMap<String, Value>) {
         let is_there = |name| evidence.keys().any(|key| key.ends_with(name));
         debug_assert!(self.clearest.is_none_or(is_there), "{} in {evidence:?}", self.code);
@@ -104,7 +104,7 @@ impl Noticed {
         Self { trial: Some(trial), ..self.in_arm(arm) }
     }
 
-    /// It is about this trial of the plan, carried out or not.
+    /// It is about this trial of the plan, whether it was carried out or not.
     pub(super) fn planned_as(self, plan: &Plan, trial: &TrialPlan) -> Self {
         let arm = plan.arms.get(trial.arm).map(|arm| arm.name.clone());
         Self { arm, trial: Some(trial.index), ..self }
@@ -122,7 +122,7 @@ impl Noticed {
     }
 }
 
-/// Where something was judged; nothing where there is but one arm.
+/// ` in arm …`; empty where there is only one arm.
 pub(crate) fn in_arm(arm: &str) -> String {
     if arm == "all" { String::new() } else { format!(" in arm {arm}") }
 }

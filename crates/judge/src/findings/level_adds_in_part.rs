@@ -1,4 +1,4 @@
-//! The finding that a level adds time in one part of the target: what it couples to the answer.
+//! The finding that a level adds time in one part of the target.
 
 use record::summary::{Operation, Severity};
 
@@ -9,7 +9,7 @@ use super::parts::time;
 use crate::case::RunView;
 use plan::number::percent;
 
-/// Share of what is added that the part takes, from which it is told.
+/// Share of the addition that the part must take.
 const MOST: f64 = 0.5;
 
 /// A level adds time in one part.
@@ -29,7 +29,8 @@ pub const LEVEL_ADDS_IN_PART: FindingKind = FindingKind {
     check: Check::Run(level_adds_in_part),
 };
 
-/// The pair of arms in which one level adds most of what one part takes, with what the same level adds elsewhere.
+/// The pair of arms whose level adds most, with at least half of that in one part; and the additions of the same
+/// level elsewhere.
 pub(super) fn level_adds_in_part(whole: &RunView<'_>) -> Option<Noticed> {
     let found = largest(whole, InPart::of);
     let InPart { service, itself } = found.first()?;
@@ -60,7 +61,7 @@ pub(super) fn level_adds_in_part(whole: &RunView<'_>) -> Option<Noticed> {
     })
 }
 
-/// What is added, and what of it one part took.
+/// The added time, and the share of one part in it.
 #[derive(Clone)]
 struct InPart<'a> {
     service: AddedTime<'a>,
@@ -68,7 +69,7 @@ struct InPart<'a> {
 }
 
 impl<'a> InPart<'a> {
-    /// Of the operation and part in which the first of these arms adds most, if in any.
+    /// The operation and part in which the first of these arms adds most, if there is one.
     fn of(pair: &ArmPair<'a>) -> Option<Self> {
         let &[one, _] = pair.blocks().first()?;
         let parts =
@@ -89,7 +90,7 @@ impl<'a> InPart<'a> {
             && itself.is_certain()
     }
 
-    /// Share of what is added that the part took.
+    /// Share of the addition that the part takes.
     fn of_it(&self) -> f64 {
         self.itself.added() / self.service.added()
     }
@@ -102,7 +103,7 @@ impl<'a> Addition<'a> for InPart<'a> {
 
     /// `8.10 ms (95 %: 7.90 ms – 8.30 ms), 76.0 % of the service time, 96.0 % of that`
     fn shown(&self) -> String {
-        // Where other parts took less than before, it is all of it.
+        // The part may take more than the whole addition if other parts take less than before.
         let of_it = percent(self.of_it().min(1.0));
         let share = percent(self.service.share());
         format!("{}, {share} of the service time, {of_it} of that", self.service.shown())

@@ -25,7 +25,7 @@ pub const LEVEL_ADDS_OUTSIDE: FindingKind = FindingKind {
     check: Check::Run(level_adds_outside),
 };
 
-/// The pair of arms in which one level adds most outside of the part that both tell, with what the same level adds
+/// The pair of arms whose level adds most outside of a part that both report, with the additions of the same level
 /// elsewhere.
 pub(super) fn level_adds_outside(whole: &RunView<'_>) -> Option<Noticed> {
     let found = largest(whole, Outside::of);
@@ -59,12 +59,12 @@ pub(super) fn level_adds_outside(whole: &RunView<'_>) -> Option<Noticed> {
     })
 }
 
-/// What passes outside of the largest part.
+/// The time outside of the largest part.
 #[derive(Clone)]
 struct Outside<'a>(AddedTime<'a>);
 
 impl<'a> Outside<'a> {
-    /// Of the operation to which the first of these arms adds most, if to any.
+    /// The operation to which the first of these arms adds most, if there is one.
     fn of(pair: &ArmPair<'a>) -> Option<Self> {
         let &[one, other] = pair.blocks().first()?;
         let of_operation = |operation: &'a Operation| {

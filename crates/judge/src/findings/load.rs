@@ -1,4 +1,4 @@
-//! Findings about the load and the course of the trial.
+//! Findings about the load and how the trial went.
 
 use record::Role;
 use record::summary::{Model, Severity};
@@ -65,7 +65,7 @@ pub const PROCESS_DIED: FindingKind = FindingKind {
     }),
 };
 
-/// Lines of a process's last words that stand in a sentence; all that are known are evidence.
+/// The last lines of a process that a sentence quotes; all known ones are in the evidence.
 const SAID: usize = 3;
 
 fn noticed_at(at_ns: i64) -> String {
@@ -107,7 +107,7 @@ pub const INTERRUPTED_ROW: FindingKind = FindingKind {
     }),
 };
 
-/// Throughput is the users' think time.
+/// The users' think time limits the throughput.
 pub const THINK_TIME_CEILING: FindingKind = FindingKind {
     code: "think-time-ceiling",
     severity: Severity::Warning,
@@ -151,7 +151,7 @@ pub const POOL_LIMITED: FindingKind = FindingKind {
     }),
 };
 
-/// Nearly nothing in flight.
+/// Almost nothing is in flight.
 pub const IDLE: FindingKind = FindingKind {
     code: "idle-system",
     severity: Severity::Info,
@@ -175,7 +175,7 @@ pub const IDLE: FindingKind = FindingKind {
     }),
 };
 
-/// Too short to show what happens rarely.
+/// Too short to show rare events.
 pub const SHORT: FindingKind = FindingKind {
     code: "short-run",
     severity: Severity::Info,

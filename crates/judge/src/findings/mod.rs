@@ -1,16 +1,16 @@
-//! What the analysis notices about a trial, an arm or a run: one table, one row a kind of finding.
+//! Findings about a trial, an arm or a run: one table, with one row per kind of finding.
 //!
-//! Effects decide, resources explain: a row about a resource speaks only where lag, missed operations or a failed plan
-//! show that something was wrong, or where nothing could show it, as in a closed loop. Not here: whether a trial may
-//! be used (see [`crate::validity`]) and how findings look (see `pages`).
+//! Effects decide, resources explain: a row about a resource applies only where lag, missed operations or a failed
+//! plan show that something was wrong, or where nothing could show it, as in a closed loop. Not here: whether a trial
+//! may be used (see [`crate::validity`]) and how findings look (see `pages`).
 //!
-//! In reading order: `kind` is a row, `table` holds all rows and asks them, `codes` names those that other judgements
-//! look for. The rows are in `generator` and `load` (the instrument, and what was offered), `answers`, `distribution`,
-//! `time_patterns`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts` (causes and
-//! places), `level_adds_outside` and `level_adds_in_part` (an `added_time`) and `compared_while_bound` (each
-//! `arm_pair`), `race`, `run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
-//! `criterion`, `capacity` (a search), `all_failed` and `execution` (how the run went). `groups` puts findings together
-//! that say the same of several trials.
+//! In reading order: `kind` is a row, `table` holds all rows and runs their checks, `codes` names the findings that
+//! other modules look for. The rows are in `generator` and `load` (the instrument, and the offered load), `answers`,
+//! `distribution`, `time_patterns`, `steady` and `work` (the answers), `kernel`, `signatures`, `under_test` and
+//! `parts` (causes and places), `level_adds_outside` and `level_adds_in_part` (an `added_time`) and
+//! `compared_while_bound` (each about an `arm_pair`), `race`, `run` and `scaling` (several trials), `design`
+//! (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a search), `all_failed` and `execution` (how the run
+//! went). `groups` combines findings that say the same about several trials.
 
 mod added_time;
 pub mod all_failed;

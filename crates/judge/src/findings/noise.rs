@@ -1,4 +1,4 @@
-//! What differs between trials of one arm: the noise that a comparison has to stand out of.
+//! Differences between trials of the same arm: the noise that a compared effect must exceed.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub const NOISE: FindingKind = FindingKind {
     check: Check::Run(of_pairs),
 };
 
-/// Trials differ more than they should.
+/// Trials differ more than their intervals predict.
 pub const REPEATS_WORSE: FindingKind = FindingKind {
     code: "repeats-worse",
     severity: Severity::Info,
@@ -37,16 +37,16 @@ pub const REPEATS_WORSE: FindingKind = FindingKind {
     check: Check::Arm(repeats_worse),
 };
 
-/// Trials of an arm from which their spread is known well enough to be spoken of.
+/// Trials of an arm that are needed to know how much they differ.
 const TRIALS: usize = 6;
 /// How much larger than predicted the spread must be.
 const WORSE: f64 = 2.0;
 /// Half the width of a 95 % interval, in standard errors.
 const HALF_WIDTH: f64 = 1.959_964;
 
-/// The finding of the pairs, in what is compared; none without two usable ones.
+/// The finding about A/A pairs, in the compared metrics; none without two usable pairs.
 fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed> {
-    // All of them are of one arm, the baseline.
+    // All pairs are of one arm, the baseline.
     let (arm, pairs) =
         arms.iter().map(|arm| (arm, pairs(arm))).find(|(_, pairs)| !pairs.is_empty())?;
     let compared: BTreeSet<(Option<&str>, &str)> = comparisons
@@ -82,7 +82,7 @@ fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed>
     (!parts.is_empty()).then(|| noticed.in_arm(&arm.name))
 }
 
-/// Compares how the medians of an arm's trials differ with what their own intervals predict.
+/// Compares how much the medians of an arm's trials differ with the prediction from their own intervals.
 fn repeats_worse(arm: &Arm) -> Option<Noticed> {
     let usable: Vec<&TrialSummary> = arm.counted().filter(|trial| trial.is_usable()).collect();
     let mut logarithms = Vec::new();
@@ -118,7 +118,7 @@ fn repeats_worse(arm: &Arm) -> Option<Noticed> {
     })
 }
 
-/// Both trials of each A/A block, in the order of their execution.
+/// Both trials of each A/A block, in order of execution.
 fn pairs(arm: &Arm) -> Vec<[&TrialSummary; 2]> {
     let is_noise =
         |trial: &&TrialSummary| trial.counts_for == CountsFor::Noise && trial.is_usable();
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::example;
 
-    /// Pairs whose second trial is faster and slower by turns, by these factors.
+    /// Pairs whose second trial takes this many times as long as the first.
     fn found(factors: &[f64], spoil: bool) -> Option<Noticed> {
         let mut arm = example::summary().arms[0].clone();
         let known = TrialSummary { counts_for: CountsFor::Noise, ..arm.trials[0].clone() };

@@ -1,8 +1,7 @@
-//! Findings about where the time is, from what parts of the target say of their own.
+//! Findings about where the time goes, from the times that parts of the target report.
 //!
-//! A part's time is inside the service time, and whatever the parts do not account for passed between them and the
-//! client: on the way, in a queue before them, in somebody who does not tell. Means are held against each other,
-//! since means alone add up.
+//! A part's time is inside the service time. The rest passed between the parts and the client: on the network, in a
+//! queue before them, in a component that reports nothing. Means are compared, since only means add up.
 
 use record::summary::{Operation, Severity, TrialSummary};
 
@@ -13,7 +12,7 @@ use crate::part_times::PartTimes;
 use crate::validity;
 use plan::number::{duration, percent};
 
-/// Less than this, in nanoseconds, is made by loopback and schedulers.
+/// Loopback and the scheduler alone may take this long, in nanoseconds.
 const LEAST_NS: f64 = 200_000.0;
 
 /// Most of the time is in no part.
@@ -64,7 +63,8 @@ pub const OUTSIDE: FindingKind = FindingKind {
     }),
 };
 
-/// Whether lateness of the generator explains what passed outside of the parts: it reads answers late as well.
+/// Whether lateness of the generator explains the time outside of the parts: a late generator also reads answers
+/// late.
 fn is_late(case: &Case<'_>) -> bool {
     case.trial.generator.tail_share.dispatch_lag > 0.1
         || validity::lateness(case.trial, case.facts).is_some()
@@ -84,7 +84,7 @@ pub const IN_ONE: FindingKind = FindingKind {
             one.parts.iter().filter_map(move |part| Some((one, PartMean::own(one, &part.name)?)))
         });
         let mut most = own.filter(|(_, mean)| {
-            // By its own clock: what the generator makes is not in it.
+            // The part measures this with its own clock, so the generator adds nothing to it.
             mean.time * 2.0 >= mean.service && mean.time > LEAST_NS
         });
         let (operation, mean) = most.next()?;
@@ -115,7 +115,7 @@ pub const IN_ONE: FindingKind = FindingKind {
     }),
 };
 
-/// Mean time of a part beside the mean service time, in nanoseconds.
+/// Mean time of a part, with the mean service time, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartMean<'a> {
     pub part: &'a str,
@@ -124,7 +124,7 @@ pub(super) struct PartMean<'a> {
 }
 
 impl<'a> PartMean<'a> {
-    /// The part that took longest.
+    /// The part with the greatest mean time.
     pub(super) fn largest(operation: &'a Operation) -> Option<Self> {
         let parts = operation.parts.iter().filter_map(|part| Self::of(operation, &part.name));
         parts.max_by(|a, b| a.time.total_cmp(&b.time))
@@ -135,7 +135,8 @@ impl<'a> PartMean<'a> {
         Some(Self::new(part, spent.mean(part)?, &spent))
     }
 
-    /// The part without those inside it, of which each must be known: otherwise it is not the part itself that took it.
+    /// The part without the parts inside it. All of those must be known: otherwise the time may not be the part's
+    /// own.
     pub(super) fn own(operation: &Operation, part: &'a str) -> Option<Self> {
         let spent = PartTimes::of(operation);
         let is_known = inside(operation, part).all(|name| spent.mean(name).is_some());
@@ -151,21 +152,22 @@ impl<'a> PartMean<'a> {
     }
 }
 
-/// Names of the parts directly inside of one.
+/// Names of the parts directly inside this one.
 fn inside<'o>(operation: &'o Operation, part: &str) -> impl Iterator<Item = &'o str> {
     let within = move |one: &&record::summary::Part| one.within.as_deref() == Some(part);
     operation.parts.iter().filter(within).map(|one| one.name.as_str())
 }
 
-/// What loopback and the instrument may have made of a mean service time, doubled.
+/// The least mean time that loopback and the instrument cannot explain: twice what the instrument may have added,
+/// plus [`LEAST_NS`].
 pub(super) fn noticeable(trial: &TrialSummary) -> f64 {
     let floor = trial.generator.floor.as_ref().map_or(0.0, |floor| floor.mean_ns as f64);
     2.0 * own(trial).max(floor) + LEAST_NS
 }
 
-/// What the generator may have made of a mean service time: a worker reads the answers of all that is under way one
-/// after the other, and may have to wait for its processor. Of what is under way no larger share waits for a worker
-/// than that of the time in which it is busy.
+/// The part of a mean service time that the generator may have added: a worker reads the answers of all operations in
+/// flight one after the other, and may have to wait for its processor. The share of operations in flight that wait
+/// for a worker is at most the share of the time in which it is busy.
 pub(super) fn own(trial: &TrialSummary) -> f64 {
     let (workers, wall) = (f64::from(trial.load.workers.max(1)), trial.phases.measure_ns as f64);
     let waited = trial.generator.run_queue_ratio * wall;
@@ -175,8 +177,8 @@ pub(super) fn own(trial: &TrialSummary) -> f64 {
     each * (busy * trial.in_flight.mean / workers).max(1.0)
 }
 
-/// Even the greatest time of the part is less than half of the 99th percentile: what the rest is at least, whichever
-/// operations the part took longest in.
+/// A note on the tail where even the greatest time of the part is less than half of the 99th percentile: the least
+/// time that these operations spend elsewhere, whichever ones the part is slowest in.
 fn tail(operation: &Operation, part: &str) -> String {
     let p99 = operation.service_time.quantiles.iter().find(|entry| entry.q == 0.99);
     let at = p99.and_then(|entry| entry.observed_ns);
@@ -192,7 +194,7 @@ fn tail(operation: &Operation, part: &str) -> String {
     }
 }
 
-/// Processes that had no processor time left meanwhile.
+/// A note on a process that had no processor time left.
 fn busy_ones(case: &Case<'_>) -> String {
     busy(case).map_or(String::new(), |(process, _)| {
         format!("; {} had no processor time left meanwhile", process.name)

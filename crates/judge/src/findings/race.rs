@@ -1,4 +1,4 @@
-//! Findings about failures that come with neighbours: a share that grows with the rate as in a race.
+//! Findings about failures by colliding operations: their share grows with the rate as in a race.
 
 use record::FailureKind;
 use record::summary::{Arm, Operation, Severity, Validity};
@@ -10,13 +10,13 @@ use super::kind::{Check, FindingKind, Noticed};
 use crate::case::RunView;
 use plan::number::{duration, percent, rate};
 
-/// Fewer failures say nothing of a share.
+/// With fewer failures, the share is not known well enough.
 const FEWEST: f64 = 5.0;
-/// From this share on nothing can be read from how it grows.
+/// From this share on, its growth shows nothing.
 const NEARLY_ALL: f64 = 0.9;
-/// Of the failures by wrong content, how many may there be of other kinds.
+/// Other failures, as a share of those by wrong content, up to which wrong content is considered.
 const OTHERS: f64 = 0.1;
-/// Rates that are nearer are one.
+/// Rates whose ratio is lower count as the same rate.
 const APART: f64 = 1.1;
 
 /// Failures that fit a race.
@@ -37,12 +37,12 @@ pub const RACE: FindingKind = FindingKind {
     check: Check::Run(race),
 };
 
-/// Wrong content first, then failures of any kind that grow.
+/// Looks at wrong content first, then at failures of any kind that grow.
 pub(super) fn race(whole: &RunView<'_>) -> Option<Noticed> {
     wrong_content(whole.arms).or_else(|| growing(whole.arms))
 }
 
-/// The operation that most often had wrong content.
+/// The operation with the most answers of wrong content.
 fn wrong_content(arms: &[Arm]) -> Option<Noticed> {
     let trials = arms.iter().flat_map(Arm::counted);
     let mut names: Vec<&str> =
@@ -54,7 +54,7 @@ fn wrong_content(arms: &[Arm]) -> Option<Noticed> {
     enough.max_by(|a, b| a.failed().total_cmp(&b.failed()))?.noticed()
 }
 
-/// What one operation shows in arms that differ in their load alone, or in one arm; slowest first.
+/// Failures of one operation in arms that differ only in their load, or in one arm; lowest rate first.
 struct LoadSeries<'a> {
     operation: &'a str,
     arms: Vec<&'a Arm>,
@@ -62,7 +62,7 @@ struct LoadSeries<'a> {
 }
 
 impl<'a> LoadSeries<'a> {
-    /// Arms that belong together, and others each by itself.
+    /// Groups arms that differ only in their load; each other arm is alone.
     fn of(arms: &'a [Arm], operation: &'a str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for arm in arms {
@@ -79,7 +79,7 @@ impl<'a> LoadSeries<'a> {
         found
     }
 
-    /// Whether the arm differs from all of these in the same factor alone, which sets the load.
+    /// Whether the arm differs from all of these in the same single factor, and in its load.
     fn takes(&self, arm: &Arm, dose: &Dose) -> bool {
         let factor = self.arms.first().and_then(|first| only_difference(first, arm));
         let is_apart = |known: &Dose| (known.rate / dose.rate).max(dose.rate / known.rate) > APART;
@@ -188,7 +188,7 @@ fn seconds(window: f64) -> String {
     duration((window * 1e9).round() as u64)
 }
 
-/// The factor in which two arms differ, where it is one.
+/// The factor in which two arms differ, if it is only one.
 fn only_difference<'a>(one: &'a Arm, other: &Arm) -> Option<&'a str> {
     let mut differing =
         one.factors.iter().filter(|(name, level)| other.factors.get(*name) != Some(*level));
@@ -201,8 +201,8 @@ fn load_of(arm: &Arm) -> Option<(u32, Option<u32>, Option<u64>)> {
     arm.counted().next().map(load)
 }
 
-/// Wrong content in the answers to an operation of an arm, at the rate at which it was begun; `None` where other
-/// failures are more than a few, which may explain it.
+/// Wrong content in the answers to an operation of an arm, with the rate of its operations; `None` where other
+/// failures are more than a few, which may be the cause.
 fn of_content(arm: &Arm, operation: &str) -> Option<Dose> {
     let usable = || arm.counted().filter(|trial| trial.validity != Validity::Invalid);
     let parts: Vec<&Operation> = usable()
@@ -219,7 +219,7 @@ fn of_content(arm: &Arm, operation: &str) -> Option<Dose> {
     (is_known && dose.share() < NEARLY_ALL).then_some(dose)
 }
 
-/// Failures of an arm with an open load, none of it missed.
+/// Failures of an arm with an open load; `None` if it missed operations.
 fn dose(arm: &Arm) -> Option<Dose> {
     let rate = arm.counted().next()?.load.offered_rate?;
     let sums = || arm.counted().map(|trial| trial.accounting);

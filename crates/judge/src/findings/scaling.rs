@@ -6,7 +6,7 @@ use super::design::plain;
 use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{duration, percent, rate, significant};
 
-/// More work under way, hardly more done.
+/// More operations in flight, with hardly more throughput.
 pub const NO_SCALING: FindingKind = FindingKind {
     code: "no-scaling",
     severity: Severity::Info,
@@ -21,7 +21,7 @@ pub const NO_SCALING: FindingKind = FindingKind {
     check: Check::Scaling(no_scaling),
 };
 
-/// More work under way, less done.
+/// More operations in flight, with less throughput.
 pub const CLIFF: FindingKind = FindingKind {
     code: "scaling-cliff",
     severity: Severity::Warning,
@@ -35,7 +35,7 @@ pub const CLIFF: FindingKind = FindingKind {
 };
 
 fn no_scaling(scaling: &Scaling) -> Option<Noticed> {
-    /// Of what is full, so much is done from some size on.
+    /// From some size on, throughput is at least this share of the greatest.
     const FULL: f64 = 0.9;
     let (first, last) = (scaling.points.first()?, scaling.points.last()?);
     let size = f64::from(last.concurrency) / f64::from(first.concurrency.max(1));
@@ -102,13 +102,13 @@ fn cliff(scaling: &Scaling) -> Option<Noticed> {
     Some(noticed)
 }
 
-/// Whether one of them shows what bound or held up the generator, and nothing of the target.
+/// Whether one of them was limited by the generator or by a crowd, and so shows nothing about the target.
 fn is_of_the_generator(points: &[&ScalingPoint]) -> bool {
     points.iter().any(|point| point.crowded)
         || points.last().is_some_and(|last| last.generator_bound)
 }
 
-/// Where, if there are other factors.
+/// The levels of other factors as text, if there are any.
 fn stratum(scaling: &Scaling) -> String {
     let others = scaling.stratum.iter().map(|(name, value)| format!("{name} = {}", plain(value)));
     let others: Vec<String> = others.collect();

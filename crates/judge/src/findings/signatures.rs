@@ -1,6 +1,6 @@
-//! Findings from times that give their cause away: clusters above times that kernels and programs wait.
+//! Findings from times that reveal their cause: clusters just above the time-outs of kernels and programs.
 //!
-//! A time alone is no evidence: a cluster is named only where a counter or a second time points the same way.
+//! A time alone is no evidence: a cluster is reported only where a counter or a second time confirms it.
 
 use record::summary::Severity;
 use stats::signature::Cluster;
@@ -10,7 +10,7 @@ use super::under_test::{busy, work_of_each};
 use crate::case::Case;
 use plan::number::{count, duration, percent, significant};
 
-/// SYN sent again.
+/// A SYN was retransmitted.
 pub const SYN_RETRANSMISSION: FindingKind = FindingKind {
     code: "syn-retransmission",
     severity: Severity::Warning,
@@ -66,7 +66,7 @@ pub const REQUEST_RETRIES: FindingKind = FindingKind {
     }),
 };
 
-/// 200 ms.
+/// A retransmission after 200 ms.
 pub const RETRANSMISSION_TIMEOUT: FindingKind = FindingKind {
     code: "retransmission-timeout",
     severity: Severity::Warning,
@@ -92,7 +92,7 @@ pub const RETRANSMISSION_TIMEOUT: FindingKind = FindingKind {
     }),
 };
 
-/// 40 ms.
+/// An acknowledgement delayed by 40 ms.
 pub const DELAYED_ACK: FindingKind = FindingKind {
     code: "delayed-acknowledgement",
     severity: Severity::Info,
@@ -106,7 +106,8 @@ pub const DELAYED_ACK: FindingKind = FindingKind {
               each answer at once: if the cluster vanishes, that was it.",
     check: Check::Trial(|case| {
         let cluster = case.facts.shape.delayed_ack?;
-        // The client's acknowledgement is the one that is waited for, so the counter is here wherever the target is.
+        // The server waits for the client's acknowledgement, so the counter is on this machine wherever the target
+        // is.
         let held = case.counter("DelayedACKs");
         if held * 2 < cluster.count {
             return None;
@@ -124,7 +125,7 @@ pub const DELAYED_ACK: FindingKind = FindingKind {
     }),
 };
 
-/// 100 ms.
+/// A CPU quota with a period of 100 ms.
 pub const QUOTA: FindingKind = FindingKind {
     code: "cpu-quota",
     severity: Severity::Warning,
@@ -150,7 +151,7 @@ pub const QUOTA: FindingKind = FindingKind {
     }),
 };
 
-/// Steps.
+/// Times in regular steps.
 pub const COMB: FindingKind = FindingKind {
     code: "timer-steps",
     severity: Severity::Info,
@@ -187,7 +188,7 @@ pub const COMB: FindingKind = FindingKind {
     }),
 };
 
-/// 5, 10, 30 s.
+/// Time-outs of 5, 10 or 30 s.
 pub const TIME_OUTS: FindingKind = FindingKind {
     code: "time-out-within",
     severity: Severity::Info,

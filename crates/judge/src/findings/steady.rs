@@ -1,4 +1,4 @@
-//! Findings about the course of a trial: what stands against a steady state.
+//! Findings about how a trial went: departures from a steady state.
 
 use record::summary::{Severity, TrialSummary};
 use stats::steady::{Alarm, Measure};
@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::case::departure;
 use plan::number::{duration, percent};
 
-/// More came than went.
+/// More operations came in than were completed.
 pub const GROWING_BACKLOG: FindingKind = FindingKind {
     code: "growing-backlog",
     severity: Severity::Warning,
@@ -23,7 +23,7 @@ pub const GROWING_BACKLOG: FindingKind = FindingKind {
     }),
 };
 
-/// The start was not over.
+/// The warm-up was too short.
 pub const WARM_UP_TOO_SHORT: FindingKind = FindingKind {
     code: "warm-up-too-short",
     severity: Severity::Warning,
@@ -62,7 +62,7 @@ pub const LEVEL_SHIFT: FindingKind = FindingKind {
     check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::LevelShift { .. }))),
 };
 
-/// Parts that differ in another way.
+/// Parts of the trial that differ in another way.
 pub const UNEVEN: FindingKind = FindingKind {
     code: "uneven-phase",
     severity: Severity::Warning,
@@ -75,13 +75,13 @@ pub const UNEVEN: FindingKind = FindingKind {
     check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. }))),
 };
 
-/// The departures of this kind as one finding: the first makes the claim, all of them the evidence.
+/// The departures of this kind as one finding: the first one is the claim, all of them are the evidence.
 fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     let mut alarms = case.facts.steady.alarms().iter().filter(|alarm| is(alarm)).peekable();
     let first = alarms.peek()?;
     let claim = departure(first, case.trial, case.facts.steady.point_ns());
     let advice = match first {
-        // What is offered in excess waits wherever it can.
+        // Excess load waits wherever it can, so waiting for a processor is no sign of other work.
         Alarm::GrowingBacklog { .. } => advice(first, case),
         _ => format!("{}{}", crowd(case.trial), advice(first, case)),
     };
@@ -89,11 +89,11 @@ fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     Some(alarms.fold(noticed, |noticed, alarm| with_evidence(noticed, alarm, case)))
 }
 
-/// Share of the time without a processor from which others on the machine are named: chosen, not measured.
+/// Share of the time without a processor from which other work is named as a cause: chosen, not measured.
 const CROWDED: f64 = 0.01;
 
-/// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
-/// not the target.
+/// Advice to check other work on the machine first, where the kernel shows that it used the processors: that may have
+/// changed instead of the target.
 fn crowd(trial: &TrialSummary) -> String {
     let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
     let share = match (waited > CROWDED, taken > CROWDED) {

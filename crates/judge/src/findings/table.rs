@@ -1,4 +1,4 @@
-//! The table of all kinds of findings, and the one place where they are looked for.
+//! The table of all kinds of findings, and the function that runs their checks.
 
 use record::summary::{Arm, Capacity, Comparison, Finding, Scaling};
 
@@ -103,7 +103,7 @@ pub fn kind(code: &str) -> Option<&'static FindingKind> {
     TABLE.iter().find(|kind| kind.code == code)
 }
 
-/// What is looked at.
+/// The input of the checks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject<'a> {
     /// A trial.
@@ -120,7 +120,7 @@ pub(crate) enum Subject<'a> {
     Search(&'a Capacity),
 }
 
-/// Everything that the table notices, in its order.
+/// All findings about a subject, in the order of the table.
 pub(crate) fn findings(subject: Subject<'_>) -> Vec<Finding> {
     TABLE.iter().filter_map(|row| Some(row.found(noticed(row, subject)?))).collect()
 }

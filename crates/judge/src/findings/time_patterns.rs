@@ -8,7 +8,7 @@ use crate::case::Burst;
 use crate::case::Case;
 use plan::number::{count, duration, percent};
 
-/// Stalls at regular distances.
+/// Stalls at regular intervals.
 pub const PERIODIC: FindingKind = FindingKind {
     code: "periodic-stalls",
     severity: Severity::Warning,
@@ -20,7 +20,7 @@ pub const PERIODIC: FindingKind = FindingKind {
               cron job, a health check. Tails of such a run depend on how many of its periods it holds.",
     check: Check::Trial(|case| {
         let stalls = case.facts.over_time.stalls()?;
-        // What the generator did to itself is told elsewhere.
+        // Another finding reports stalls of the generator itself.
         if case.trial.generator.tail_share.dispatch_lag > 0.5 {
             return None;
         }
@@ -113,8 +113,8 @@ pub const AT_THE_END: FindingKind = FindingKind {
     }),
 };
 
-/// Four fifths of what did not succeed, within a fifth of the load, and closer together than chance puts them in one
-/// run of a hundred: three within 5.7 % of the load, ten within a fifth.
+/// Four fifths of the operations that did not succeed, within a fifth of the load, and closer together than chance
+/// puts them in one run of a hundred: three within 5.7 % of the load, ten within a fifth.
 fn concentrated(case: &Case<'_>) -> Option<Burst> {
     const NARROW: f64 = 0.2;
     const CHANCE: f64 = 0.01;

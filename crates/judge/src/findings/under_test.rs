@@ -40,13 +40,13 @@ pub const CPU_BOUND: FindingKind = FindingKind {
     }),
 };
 
-/// Whether so many cores are one, so that the work is done by one thread.
+/// Whether this is one core, so that a single thread does the work.
 fn is_on_one(used: f64) -> bool {
     (0.9..1.1).contains(&used)
 }
 
-/// The process with no processor time left that used most of it, and how many cores it used: all there are, or the
-/// one that its only busy thread can use, whatever others used beside it.
+/// The process with no processor time left that used most of it, and how many cores it used: nearly all of them, or
+/// the one core that its single busy thread can use, even if other processes used more.
 pub(super) fn busy<'c>(case: &Case<'c>) -> Option<(&'c Process, f64)> {
     let wall = (case.trial.phases.measure_ns as f64).max(1.0);
     let cores = case.facts.system_cores.max(1) as f64;
@@ -56,15 +56,15 @@ pub(super) fn busy<'c>(case: &Case<'c>) -> Option<(&'c Process, f64)> {
     full.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Processor time that the busiest process under test used for each operation that ended, in nanoseconds; 0 where no
-/// process is known.
+/// Processor time of the busiest process under test per operation that ended, in nanoseconds; 0 where no process is
+/// known.
 pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
     let processes = case.trial.systems.iter().flat_map(|system| &system.processes);
     let most = processes.map(|process| process.cpu_ns).max().unwrap_or(0);
     most as f64 / (case.trial.total.succeeded + case.trial.total.failed).max(1) as f64
 }
 
-/// Waiting of a system, which shows in its times and is none of its doing.
+/// A system that waited because of others, which makes its times longer.
 pub const CROWDED_ROW: FindingKind = FindingKind {
     code: SYSTEM_CROWDED,
     severity: Severity::Warning,
@@ -92,7 +92,7 @@ pub const CROWDED_ROW: FindingKind = FindingKind {
     }),
 };
 
-/// What the experiment did to its own processes.
+/// The faults that the plan injected into its own processes.
 pub const PLANNED_FAULTS: FindingKind = FindingKind {
     code: super::codes::PLANNED_FAULTS,
     severity: Severity::Info,
@@ -121,7 +121,7 @@ pub const PLANNED_FAULTS: FindingKind = FindingKind {
     }),
 };
 
-/// A setting that did not take.
+/// A setting that had no effect.
 pub const NOT_EFFECTIVE: FindingKind = FindingKind {
     code: "setting-not-in-force",
     severity: Severity::Error,
@@ -148,7 +148,7 @@ pub const NOT_EFFECTIVE: FindingKind = FindingKind {
     }),
 };
 
-/// Somebody else's target on our processors.
+/// A target that the run did not start may use the generator's processors.
 pub const SHARED_MACHINE: FindingKind = FindingKind {
     code: "shared-machine",
     severity: Severity::Info,
@@ -173,7 +173,7 @@ pub const SHARED_MACHINE: FindingKind = FindingKind {
     }),
 };
 
-/// A value with what it is a value of.
+/// A value with its unit.
 #[derive(Debug, PartialEq)]
 enum Quantity {
     Truth(bool),
@@ -183,7 +183,7 @@ enum Quantity {
     Text(String),
 }
 
-/// Whether two values of the same sort differ. Values of two sorts cannot be compared.
+/// Whether two values of the same kind differ. Values of different kinds cannot be compared.
 fn differ(asked: &Value, seen: &Value) -> bool {
     let (Some(asked), Some(seen)) = (quantity(asked), quantity(seen)) else { return false };
     !left_open(&asked)
@@ -191,7 +191,7 @@ fn differ(asked: &Value, seen: &Value) -> bool {
         && asked != seen
 }
 
-/// Whether the system was to choose for itself: 0 mostly means that (a free port, as many workers as cores).
+/// Whether the system may choose for itself: 0 usually means that (a free port, as many workers as cores).
 fn left_open(asked: &Quantity) -> bool {
     match asked {
         Quantity::Number(number) => *number == 0.0,
@@ -204,7 +204,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::Bool(value) => Some(Quantity::Truth(*value)),
         Value::Number(number) => number.as_f64().map(Quantity::Number),
-        // Placeholders of the launcher are filled in later.
+        // Placeholders are replaced by the launcher later.
         Value::String(text) if text.contains('{') => None,
         Value::String(text) => Some(of_text(text)),
         Value::Null | Value::Array(_) | Value::Object(_) => None,

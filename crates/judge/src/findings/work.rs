@@ -1,4 +1,4 @@
-//! Findings about what answers carried.
+//! Findings about the content of answers.
 
 use record::summary::{Expectation, Item, ItemRange, Severity};
 use stats::trend::{self, FittedLine, WeightedPoint};
@@ -6,10 +6,10 @@ use stats::trend::{self, FittedLine, WeightedPoint};
 use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{count, duration, percent, significant};
 
-/// Fewer answers say nothing.
+/// With fewer answers there is no finding.
 const FEWEST: u64 = 10;
 
-/// Nothing was worked on.
+/// Operations did no work.
 pub const ZERO_WORK: FindingKind = FindingKind {
     code: "zero-work",
     severity: Severity::Warning,
@@ -72,7 +72,7 @@ pub const FEW_REQUESTS: FindingKind = FindingKind {
     }),
 };
 
-/// What operations were made for did not happen.
+/// Operations succeeded, but not all that they sent arrived.
 pub const NOT_ARRIVED: FindingKind = FindingKind {
     code: "not-all-arrived",
     severity: Severity::Warning,
@@ -112,7 +112,7 @@ pub const NOT_ARRIVED: FindingKind = FindingKind {
     }),
 };
 
-/// Response time against an item.
+/// Response time grows with an item.
 pub const GROWS: FindingKind = FindingKind {
     code: "grows-with-item",
     severity: Severity::Info,
@@ -131,13 +131,13 @@ pub const GROWS: FindingKind = FindingKind {
     }),
 };
 
-/// Answers that carried it.
+/// Number of answers that carried the item.
 fn carried(item: &Item) -> u64 {
     item.ranges.iter().map(|range| range.count).sum()
 }
 
 fn growth(operation: &str, name: &str, item: &Item) -> Option<Noticed> {
-    /// Enough for a median.
+    /// Enough answers for a median.
     const SUPPORTED: u64 = 20;
     const POWERS: usize = 4;
     let ranges = item.ranges.iter().filter(|range| range.count >= SUPPORTED && range.from > 0.0);
@@ -176,7 +176,7 @@ fn growth(operation: &str, name: &str, item: &Item) -> Option<Noticed> {
     (line.low > 0.0).then_some(noticed)
 }
 
-/// R = a + b·x, where relative errors count alike.
+/// R = a + b·x, weighted so that relative errors count equally.
 fn linear(points: &[(f64, f64)]) -> Option<FittedLine> {
     let point = |&(x, y): &(f64, f64)| WeightedPoint { x, y, weight: 1.0 / (y * y) };
     trend::line(&points.iter().map(point).collect::<Vec<_>>())

@@ -1,48 +1,48 @@
-//! The times of an arm: those of its trials in one histogram, so that a percentile of an arm is one of all its
-//! operations together and never a mean of percentiles.
+//! The times of an arm: one histogram of all its trials, so that a percentile of an arm covers all its operations and
+//! is never a mean of percentiles.
 //!
-//! Not here: what may be claimed of them (see `pages::tables::percentiles`).
+//! Not here: which percentiles are supported (see `pages::tables::percentiles`).
 
 use record::folder::RunReader;
 use record::summary::{Arm, Model, TrialSummary, Validity};
 use stats::quantile::rank;
 use stats::{FINE, Histogram};
 
-/// Places in each power of ten, so close that a line through them has no corners.
+/// Positions in each power of ten, so close together that a line through them looks smooth.
 const STEPS: [f64; 20] = [
     1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.6, 6.4, 7.2,
     8.0, 9.0,
 ];
 
-/// What the operations of an arm took, over all of its [reported](reported_trials) trials.
+/// The times of the operations of an arm, over all of its [reported](reported_trials) trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArmTimes {
     /// Name of the arm.
     pub arm: String,
-    /// Whether its load is open: then these are response times, among which operations that did not succeed count as
-    /// slower than all others. Of any other load they are service times of those that succeeded.
+    /// Whether its load is open. Then these are response times, with operations that did not succeed as slower than
+    /// all others. Otherwise they are service times of operations that succeeded.
     pub is_open: bool,
     /// Operations.
     pub count: u64,
-    /// Of those, without a time.
+    /// Those of them without a time.
     pub without_time: u64,
     /// Exact greatest time.
     pub max_ns: u64,
-    /// Ascending; ends where operations have no time.
+    /// Ascending; they end where operations have no time.
     pub percentiles: Vec<Percentile>,
 }
 
 /// One percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentile {
-    /// 1/(1−q): one in so many operations lies beyond.
+    /// 1/(1−q): one operation in this many lies beyond.
     pub one_in: f64,
-    /// By nearest rank, to the bucket of a total.
+    /// By nearest rank, to the width of a bucket of the totals.
     pub value_ns: u64,
 }
 
 impl ArmTimes {
-    /// Of these times, and of so many operations that never succeeded.
+    /// The percentiles of these times and of this many operations that never succeeded.
     pub fn of(arm: &str, is_open: bool, times: &Histogram, without_time: u64) -> Self {
         Self {
             arm: arm.to_owned(),
@@ -54,7 +54,8 @@ impl ArmTimes {
         }
     }
 
-    /// `None` where no trial of the arm is told, or the facts of one are not there.
+    /// `None` where no trial of the arm is reported, or where the facts of one are missing or have histograms of
+    /// another precision.
     pub(super) fn read(reader: &RunReader<'_>, arm: &Arm) -> Option<Self> {
         let is_open = reported_trials(arm).next()?.load.model == Model::Open;
         let (mut times, mut without_time) = (Histogram::new(FINE), 0);
@@ -72,17 +73,17 @@ impl ArmTimes {
     }
 }
 
-/// The trials that an arm is told by: those that count, unless the generator spoiled them.
+/// The trials that represent an arm: those that count, except invalid ones.
 pub fn reported_trials(arm: &Arm) -> impl Iterator<Item = &TrialSummary> {
     arm.counted().filter(|trial| trial.validity != Validity::Invalid)
 }
 
-/// Each percentile up to the number of operations. The greatest value has nothing beyond it: it stands where one in all of
-/// them would lie, unless a percentile does.
+/// Each percentile up to the number of operations. If all operations have a time, the last point is the greatest
+/// value, at one in all of them, unless a percentile is there already.
 fn percentiles(times: &Histogram, without_time: u64) -> Vec<Percentile> {
     let count = times.count() + without_time;
     let (mut buckets, mut below, mut high) = (times.buckets(), 0, 0);
-    // Ranks ascend, so that the buckets are gone through once.
+    // Ranks ascend, so the buckets are read once.
     let mut value = |rank: u64| {
         while below < rank {
             let bucket = buckets.next()?;
@@ -119,7 +120,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Facts of an open trial of 200 operations of this fate.
+    /// Stores the facts of an open trial of 200 operations, each as `fate` says.
     fn store(folder: &MemoryFolder, index: u32, fate: impl Fn(u64) -> Op) {
         let file = file("rate = \"100/s\"\nduration = \"2s\"", &[]);
         let trial = simulate(&file, 100, 200, fate).trial;

@@ -24,7 +24,7 @@ fn window(number: u64) -> Window {
     Window { number, operations: vec![home, part(1, &[90_000_000], Vec::new())] }
 }
 
-/// A folder as the engine and the binary leave it, with two windows.
+/// A folder as the engine and the binary write it, with two windows.
 fn stored() -> MemoryFolder {
     let folder = MemoryFolder::default();
     let layout = Layout {

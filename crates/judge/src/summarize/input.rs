@@ -1,12 +1,12 @@
-//! What a summary is made from.
+//! The input of a summary.
 
 use record::{RecordError, Window};
 
-/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
-/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
+/// Passes on the windows of a trial, in any order; a number may come several times, each time with a different part.
+/// [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does this.
 pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
 
-/// What is known of an executed trial.
+/// An executed trial.
 #[derive(Clone, Copy)]
 pub struct TrialInput<'a> {
     /// Its facts.

@@ -1,10 +1,10 @@
 //! From the facts of trials to a summary.
 //!
-//! One [`Summariser`] a run: trials are added one by one, so that the histograms of one trial at a time
-//! are in memory. Windows are read once for each trial, after its totals are known, because dispersion
-//! counts the operations of each window beyond a quantile of the whole.
+//! One [`Summariser`] per run: trials are added one by one, so that only the histograms of one trial are in memory.
+//! Windows are read after the trial's totals are known, because dispersion counts the operations of each window
+//! beyond a quantile of the whole; and once more if a criterion needs them.
 //!
-//! In reading order: `input` is what is known of a trial; `trial` puts its summary together.
+//! In reading order: `input` is an executed trial; `trial` makes its summary.
 
 mod input;
 mod trial;
@@ -33,14 +33,14 @@ pub struct Summariser<'p> {
     findings: Vec<Finding>,
     evaluations: Vec<Evaluation>,
     deciles: Deciles,
-    /// Blocks that are judged without a trial of theirs.
+    /// Blocks that are judged without one of their trials.
     spared: BTreeSet<u32>,
     /// Whether the run gave up between two trials.
     gave_up: bool,
 }
 
 impl<'p> Summariser<'p> {
-    /// Nothing executed yet.
+    /// Before the first trial.
     pub fn new(plan: &'p Plan) -> Self {
         let arm = |arm: &plan::plan::Arm| Arm {
             name: arm.name.clone(),
@@ -68,7 +68,7 @@ impl<'p> Summariser<'p> {
         self.take(input, false)
     }
 
-    /// Adds a trial whose block was executed again: it is shown, and counts for nothing.
+    /// Adds a trial whose block was executed again: it is shown, but does not count.
     ///
     /// Errors: of the windows' reader
     pub fn add_superseded(&mut self, input: TrialInput<'_>) -> Result<(), RecordError> {
@@ -80,17 +80,17 @@ impl<'p> Summariser<'p> {
         self.findings.push(execution::not_executed(self.plan, trial, why));
     }
 
-    /// Because of this trial its block was executed again.
+    /// This trial made its block be executed again.
     pub fn repeated(&mut self, trial: &TrialPlan, why: &str) {
         self.findings.push(execution::repeated(self.plan, trial, why));
     }
 
-    /// The run was resumed; so many trials are from before that.
+    /// The run was resumed; `kept` trials were executed before that.
     pub fn resumed(&mut self, kept: usize) {
         self.findings.push(execution::resumed(kept, self.executed()));
     }
 
-    /// The run gave up with this trial, which was carried out in full.
+    /// The run gave up after this trial, which was carried out in full.
     pub fn gave_up(&mut self, trial: &TrialPlan, early: &EarlyEnd) {
         self.findings.push(match early.reason {
             EndReason::AllFailed => findings::all_failed::after(self.plan, trial, early),
@@ -100,7 +100,7 @@ impl<'p> Summariser<'p> {
         self.gave_up = true;
     }
 
-    /// Trials of the plan, those of A/A pairs among them.
+    /// Trials of the plan, including those of A/A pairs.
     fn executed(&self) -> usize {
         let trials = self.arms.iter().flat_map(|arm| &arm.trials);
         trials.filter(|trial| trial.counts_for != CountsFor::Nothing).count()
@@ -114,7 +114,7 @@ impl<'p> Summariser<'p> {
         }
     }
 
-    /// Whether the block may go without a trial: the first ones of so many that lack one.
+    /// Whether the block may do without a trial: the plan spares the first blocks that lack one, up to a number.
     fn spares(&mut self, block: u32) -> bool {
         if self.spared.len() < self.plan.spare as usize {
             self.spared.insert(block);
@@ -135,7 +135,7 @@ impl<'p> Summariser<'p> {
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evaluations, &mut facts.over_time)?;
-        // Windows of a late generator show its own course.
+        // With a late generator, windows show its own behaviour.
         let is_late = validity::lateness(&trial, &facts).is_some();
         facts.steady =
             if is_late { SteadyStateTest::untested("the generator was late") } else { steady };
@@ -183,7 +183,7 @@ impl<'p> Summariser<'p> {
         let executed = self.executed();
         let judged: Vec<_> = self.evaluations.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
-        // A run that gave up fails by the criterion that it gave up on, if that trial counts.
+        // A run that gave up fails by that criterion, if the trial counts.
         let told = self.gave_up
             || findings.iter().any(|one| {
                 matches!(one.code.as_str(), findings::NOT_EXECUTED | findings::ALL_FAILED)
@@ -222,7 +222,7 @@ impl<'p> Summariser<'p> {
     }
 }
 
-/// Item names stand in the plan only.
+/// Only the plan has the names of items.
 fn name_items(
     trial: &mut record::summary::TrialSummary,
     facts: &record::TrialFacts,
@@ -236,7 +236,7 @@ fn name_items(
     }
 }
 
-/// Which spans are the target's own word stands in the plan only.
+/// Only the plan says which spans the target itself reports.
 fn name_parts(trial: &mut record::summary::TrialSummary, arm: &plan::plan::Arm) {
     for operation in &mut trial.operations {
         let planned = arm.operations.iter().find(|planned| planned.name == operation.name);

@@ -10,7 +10,7 @@ mod ended;
 const MS: u64 = 1_000_000;
 const CONSTANT: &str = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
 
-/// 1,000/s for 10 s against a target of 1 ms that freezes for 1 s after 5 s.
+/// 1,000/s for 10 s to a target with 1 ms that freezes for 1 s after 5 s.
 fn stalled() -> Simulated {
     simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| {
         let waits = if (5_000..6_000).contains(&index) { (6_000 - index) * MS } else { 0 };
@@ -18,7 +18,7 @@ fn stalled() -> Simulated {
     })
 }
 
-/// A service time that varies without memory: exponential with this mean.
+/// A memoryless service time: exponential with this mean.
 fn drawn(index: u64, mean_ns: f64) -> u64 {
     let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,7 +55,7 @@ fn a_single_stall_is_seen_and_not_claimed() {
         assert_eq!((entry.grade, entry.low_ns, entry.high_ns), (Grade::Refused, None, None));
     }
     assert_eq!(trial.accounting.started, 10_000);
-    // The last one ended 11 µs after the measure phase, which makes it no part of its goodput.
+    // The last one ended 11 µs after the measure phase, so it is not part of the goodput.
     assert_eq!(trial.rates.goodput, 999.9);
     assert_eq!(trial.operations[0].items["hits"].sum, 20_000.0);
 }
@@ -108,7 +108,7 @@ fn independent_operations_support_their_quantiles() {
 
 #[test]
 fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
-    // 500/s for 40 s; the slowest hundredth comes evenly, the rest may be slower in every other second.
+    // 500/s for 40 s; the slowest hundredth is evenly spread, and the rest may be slower in every other second.
     let load = "rate = \"500/s\"\nduration = \"40s\"";
     let p999 = |swing: u64| {
         let time = |index: u64| {
@@ -151,7 +151,7 @@ fn failures_are_slower_than_everything_in_outcome_time() {
 
 #[test]
 fn a_late_generator_spoils_the_trial_and_not_the_target() {
-    // Stopped for 400 ms of 8 s, as by SIGSTOP: what was due meanwhile leaves at its end.
+    // Stopped for 400 ms of 8 s, as by SIGSTOP: operations due meanwhile are released at its end.
     let made = simulate(&file(CONSTANT, &["p99 < 20ms"]), 1_000, 8_000, |index| Op {
         lag: if (3_000..3_400).contains(&index) { (3_400 - index) * MS } else { 10_000 },
         ..Op::answered(MS)
@@ -165,7 +165,7 @@ fn a_late_generator_spoils_the_trial_and_not_the_target() {
     assert_eq!(codes(&summary), Vec::<&str>::new(), "no resource was scarce");
 }
 
-/// Three blocks of one arm, late in those that are named, in which one operation may fail.
+/// Three blocks of one arm; the generator is late in these blocks, and then one operation may fail.
 fn late_in(blocks: &[u32], spare: u32, fails: bool) -> Summary {
     let trial = |late: bool| {
         simulate(&file(CONSTANT, &["failed == 0"]), 1_000, 8_000, |index| Op {
@@ -211,7 +211,7 @@ fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
         let summary = late_in(late, spare, false);
         assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Invalid, 3));
     }
-    // A wrong answer is wrong whoever was late.
+    // A late generator does not excuse a wrong answer.
     assert_eq!(exit_code(&late_in(&[2], 1, true)), 3);
 }
 
@@ -290,7 +290,7 @@ fn a_trial_that_was_stored_and_read_back_makes_the_same_summary() {
 
 #[test]
 fn what_ends_in_the_drain_is_completed_in_no_measure_phase() {
-    // 1,000/s for 10 s; what is due in the last second ends a second later, each second one badly.
+    // 1,000/s for 10 s; operations due in the last second end a second later, and every second one fails.
     let made = simulate(&file(CONSTANT, &["home completed > 0/s"]), 1_000, 10_000, |index| {
         let service = if index >= 9_000 { 1_000 * MS } else { MS };
         let outcome = match index % 2 {
@@ -308,7 +308,7 @@ fn what_ends_in_the_drain_is_completed_in_no_measure_phase() {
 
 #[test]
 fn resources_are_ratios_of_the_time_that_was_watched() {
-    // An interrupted phase is shorter than the time until somebody noticed.
+    // An interrupted phase is shorter than the time until the interrupt was noticed.
     let mut made = stalled();
     made.trial.generator.watched_ns = 20_000 * MS;
     made.trial.generator.worker_cpu_ns = vec![5_000 * MS];
@@ -320,7 +320,7 @@ fn resources_are_ratios_of_the_time_that_was_watched() {
 
 #[test]
 fn delivery_times_are_read_from_what_the_observer_sent() {
-    // Three times of 1 ms and one of 4 ms, in the geometry of an observer: up to an hour, 3 digits.
+    // Three times of 1 ms and one of 4 ms, as an observer sends them: up to an hour, 3 digits.
     const SENT: &str = "HISTFAAAACh4nJNpmSzMwMDAzgABzFCaEch0M9ixgMH+A0Tg4DpGtr/yTAB6DQbm";
     let mut made = stalled();
     let mut sink = crate::example::observer();

@@ -1,4 +1,4 @@
-//! One trial: its facts, counted windows, and what follows from them by arithmetic alone.
+//! One trial: its facts, counted windows, and the figures that follow by arithmetic alone.
 
 use std::collections::BTreeMap;
 
@@ -17,20 +17,20 @@ use crate::criteria::Evaluation;
 use crate::distribution::{LISTED, Values};
 use crate::window_series::WindowSeries;
 
-/// Where an observer's histogram stands among its details until it is read.
+/// The key of an observer's histogram among its details, until it is read.
 const DELIVERY_TIME: &str = "delivery_time";
 
 type Dispersions = [Dispersion; LISTED.len()];
 
-/// The three distributions of an operation that are followed over time.
+/// The three distributions of an operation whose dispersion comes from windows.
 struct OperationSeries {
     response: WindowSeries,
     service: WindowSeries,
     outcome: WindowSeries,
 }
 
-/// The summary of a trial, still without validity; sums over its windows; whether it was in a steady state. Adds to the
-/// evidence of criteria on the way.
+/// The summary of a trial without validity, the sums over its windows, and whether it was in a steady state. Adds the
+/// trial's counts to the criteria.
 pub fn summarise(
     input: &TrialInput<'_>,
     evaluations: &mut [Evaluation],
@@ -138,7 +138,8 @@ fn accounting(total: &OperationTotals) -> Accounting {
     }
 }
 
-/// Rates of the measure phase. What ended in the drain was not completed in it, well or badly.
+/// Rates of the measure phase. Operations that ended in the drain do not count as completed, whether they succeeded
+/// or failed.
 fn rates(facts: &record::TrialFacts, total: &OperationTotals) -> Rates {
     let seconds = facts.phases.measure_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -184,8 +185,8 @@ fn operation(
     }
 }
 
-/// A distribution that is not kept by window borrows the dispersion of one that is and shares its
-/// queue: better wide than taken for independent.
+/// A distribution that is not kept by window borrows the dispersion of one that is and shares its queue: too wide an
+/// interval is better than one that assumes independence.
 fn borrowed(times: &Histogram, dispersions: &Dispersions, level: f64) -> Distribution {
     Values::all(times).at_level(level).describe(dispersions)
 }
@@ -202,7 +203,8 @@ pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[
         .collect();
 }
 
-/// Entry k holds numbers in [2^(k−1), 2^k). A percentile beyond the range of its histogram reads as the greatest value.
+/// Entry k holds numbers in [2^(k−1), 2^k). A percentile beyond the range of its histogram reads as the greatest
+/// value.
 fn ranges(item: &ItemTotals) -> Vec<ItemRange> {
     let range = |(&power, times): (&u32, &Histogram)| ItemRange {
         from: if power == 0 { 0.0 } else { 2_f64.powi(power as i32 - 1) },
@@ -214,8 +216,8 @@ fn ranges(item: &ItemTotals) -> Vec<ItemRange> {
     item.response_time.iter().map(range).collect()
 }
 
-/// An observer whose delivery times are read from the histogram that it sent. They are not kept by
-/// window, so that a quantile of them is at most indicative.
+/// An observer, with its delivery times read from the histogram that it sent. They are not kept by window, so a
+/// quantile of them is at most indicative.
 fn observer(facts: &Observer) -> Observer {
     let mut observer = facts.clone();
     let sent = observer.detail.get(DELIVERY_TIME).and_then(|value| value.as_str());
@@ -234,8 +236,8 @@ fn generator(
 ) -> Generator {
     let seen = &facts.generator;
     let watched = seen.watched_ns.max(1) as f64;
-    // The kernel charges a thread at ticks, which matters if the phase is very short: more than
-    // always is always.
+    // The kernel charges a thread at ticks. In a very short phase that may give more than all of the time, so it is
+    // capped.
     let busiest = |values: &[u64]| {
         let most = values.iter().copied().max().unwrap_or(0);
         (most as f64 / watched).min(1.0)

@@ -1,4 +1,4 @@
-//! What comes of criteria, trials and findings, and what exit code that is.
+//! The verdict from criteria, trials and findings, and its exit code.
 
 use record::summary::{Expectation, Observer};
 
@@ -38,7 +38,8 @@ fn a_run_of_which_nothing_was_asked_is_measured_and_no_pass() {
     assert_eq!(judged(failed), (Judgement::Measured, 0));
 }
 
-/// The criteria of the example in so many arms, the first of each so often inconclusive.
+/// The reasons of the verdict with the example's criteria in this many arms, where those in the first `open` arms are
+/// inconclusive.
 fn in_arms(arms: usize, open: usize) -> Vec<String> {
     let mut summary = example::summary();
     let model = summary.criteria.clone();

@@ -1,6 +1,6 @@
-//! Places and labels on the axes of charts that are boxes with places in per cent.
+//! Positions and labels on the axes of charts that are boxes with positions in per cent.
 //!
-//! Not here: the axis of ratios about no difference (see `forest`), and the charts that scripts draw.
+//! Not here: the axis of ratios in the forest plot (see `forest`), and the charts that scripts draw.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use serde::Serialize;
 pub struct Tick {
     /// In per cent.
     pub at: f64,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// 1, 2 or 5 times a power of ten: the least that goes into a length at most so many times.
+/// A step of 1, 2 or 5 times a power of ten: the smallest with at most `most` steps in this length.
 pub fn step(length: f64, most: f64) -> f64 {
     let power = 10_f64.powf((length / most).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power);
     steps.into_iter().find(|step| length / step <= most).unwrap_or(length)
 }
 
-/// Without labels that would run into the one before: nearer than `least`, or than half of both texts with `character`
-/// per cent for each letter.
+/// Leaves out labels that would overlap the one before: nearer than `least`, or than half of both texts with
+/// `character` per cent for each letter.
 pub fn apart(ticks: impl Iterator<Item = Tick>, least: f64, character: f64) -> Vec<Tick> {
     let mut kept: Vec<Tick> = Vec::new();
     for tick in ticks {
@@ -34,7 +34,7 @@ pub fn apart(ticks: impl Iterator<Item = Tick>, least: f64, character: f64) -> V
     kept
 }
 
-/// To a hundredth of a per cent.
+/// Rounded to a hundredth of a per cent.
 pub fn rounded(place: f64) -> f64 {
     (place * 100.0).round() / 100.0
 }

@@ -1,4 +1,4 @@
-//! What the charts are drawn from.
+//! The data of the charts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{forest, percentiles};
 use judge::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 use plan::number;
 
-/// Everything that is drawn.
+/// The data of all charts.
 #[derive(Serialize)]
 struct Data {
     trials: Vec<Charts>,
@@ -33,17 +33,17 @@ struct Curve {
     high: Option<f64>,
     rate: Vec<f64>,
     p50: Vec<Option<f64>>,
-    /// Where the criteria were met.
+    /// p99 of steps that met the criteria.
     passed: Vec<Option<f64>>,
-    /// Where they were not, or could not be decided.
+    /// p99 of steps that did not meet them, or were undecided.
     other: Vec<Option<f64>>,
 }
 
-/// Response time against a number that answers carried. Times in milliseconds.
+/// Response time against a number in the answers. Times in milliseconds.
 #[derive(Serialize)]
 struct ItemChart {
     item: String,
-    /// Geometric middles of the ranges; ascending.
+    /// Position of each point: the middle of its range, or the mean number of a trial; ascending.
     x: Vec<f64>,
     p50: Vec<f64>,
     p95: Vec<f64>,
@@ -52,7 +52,7 @@ struct ItemChart {
     valid: Vec<bool>,
 }
 
-/// A stretch of a trial that a finding speaks of, in seconds.
+/// A range of a trial that a finding is about, in seconds.
 #[derive(Serialize)]
 struct Mark {
     code: String,
@@ -75,7 +75,7 @@ struct ShiftChart {
 struct Charts {
     trial: u32,
     what: &'static str,
-    /// Up to here, 1/(1−q), a quantile may be claimed.
+    /// Up to this 1/(1−q), quantiles are supported.
     supported: f64,
     spectra: Vec<Spectrum>,
     t: Vec<f64>,
@@ -95,7 +95,7 @@ struct Spectrum {
     ms: Vec<f64>,
 }
 
-/// JSON that may stand in a script element: nothing in it can end the element.
+/// JSON for a script element: nothing in it can end the element.
 pub fn script(run: &RunRecord) -> String {
     let trials = run.summary.arms.iter().flat_map(|arm| &arm.trials);
     let trials = trials
@@ -114,7 +114,7 @@ pub fn script(run: &RunRecord) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// Rates in ascending order; invalid trials say nothing about the target.
+/// Rates in ascending order; without invalid trials, which say nothing about the target.
 fn curve(summary: &Summary) -> Option<Curve> {
     let capacity = summary.capacity.as_ref()?;
     let told =
@@ -138,13 +138,13 @@ fn curve(summary: &Summary) -> Option<Curve> {
     })
 }
 
-/// Fewer points are better read in the table.
+/// Fewer points are easier to read in the table.
 const LEAST: usize = 3;
 
-/// Where it stands, what was measured, and whether in a trial that is not invalid.
+/// Position, measured range, and whether its trial is not invalid.
 type Placed = (f64, ItemRange, bool);
 
-/// Of the numbers that spread over three powers of two or more.
+/// One for each number that spreads over three powers of two or more.
 fn item_charts(trial: &TrialSummary) -> Vec<ItemChart> {
     let spread = items(trial).filter(|(_, item)| item.ranges.len() >= LEAST);
     let points = |range: &ItemRange| (middle(range.from, range.below), *range, true);
@@ -155,8 +155,8 @@ fn item_charts(trial: &TrialSummary) -> Vec<ItemChart> {
         .collect()
 }
 
-/// Each point a range of a trial: where arms differ in the number, one trial has a single value of
-/// it, which is then its place.
+/// Each point is a range of a trial. Where arms differ in the number, a trial has a single value of it, which is then
+/// the position.
 fn item_charts_over_arms(summary: &Summary) -> Vec<ItemChart> {
     if summary.arms.len() < 2 {
         return Vec::new();
@@ -197,21 +197,21 @@ impl ItemChart {
     }
 }
 
-/// What answers carried, as `operation item`.
+/// Numbers in the answers, named `operation item`.
 fn items(trial: &TrialSummary) -> impl Iterator<Item = (String, &Item)> {
     trial.operations.iter().flat_map(|operation| {
         operation.items.iter().map(move |(name, item)| (format!("{} {name}", operation.name), item))
     })
 }
 
-/// The first range begins at 0, which has no place on a logarithmic axis.
+/// The first range begins at 0, which has no position on a logarithmic axis.
 fn middle(from: f64, below: f64) -> f64 {
     if from > 0.0 { (from * below).sqrt() } else { below / 2.0 }
 }
 
-/// Where in the measure phase a finding is to be seen, by the names of its evidence.
+/// The places of a finding in the measure phase, by the names of its evidence.
 fn marked(finding: &Finding, trial: &TrialSummary) -> Vec<Mark> {
-    /// A comb of more teeth than this is a grey page.
+    /// More marks than this would fill the chart.
     const MOST: usize = 60;
     let end = trial.phases.measure_ns as f64 / 1e9;
     let seconds = |name: &str| finding.evidence.get(name)?.as_f64().map(|ns| ns / 1e9);
@@ -231,7 +231,7 @@ fn marked(finding: &Finding, trial: &TrialSummary) -> Vec<Mark> {
     from.map(|from| mark(from, seconds("to_ns").unwrap_or(end))).collect()
 }
 
-/// One for each pair of levels: its metrics of time share the shift function.
+/// One for each pair of levels: all of its time metrics have the same shift function.
 fn shifts(summary: &Summary) -> Vec<ShiftChart> {
     let mut charts: Vec<ShiftChart> = Vec::new();
     for one in summary.comparisons.iter().filter(|one| !one.shift.is_empty()) {
@@ -250,7 +250,7 @@ fn shifts(summary: &Summary) -> Vec<ShiftChart> {
 }
 
 fn charts(trial: &TrialSummary, record: &TrialRecord) -> Charts {
-    // What finished in the drain has windows too, in which nothing was due: they are no dip in a rate.
+    // The drain also has windows, in which nothing was due: these would look like a drop in the rate.
     let start = |row: &WindowRow| row.window * trial.window_ns;
     let is_measured =
         |row: &&WindowRow| row.operation == names::ALL && start(row) < trial.phases.measure_ns;
@@ -281,7 +281,7 @@ fn charts(trial: &TrialSummary, record: &TrialRecord) -> Charts {
     }
 }
 
-/// The total is left out where it is the same as the only operation.
+/// The total is left out if there is only one operation.
 fn spectra(record: &TrialRecord, single: bool) -> Vec<Spectrum> {
     let shown = record.spectra.iter().filter(|(name, _)| !(single && *name == names::ALL));
     shown.map(|(name, lines)| spectrum(name, lines)).collect()
@@ -315,7 +315,7 @@ fn spectrum(operation: &str, lines: &[SpectrumLine]) -> Spectrum {
     let last = lines.last().map_or(1, |line| line.cumulative).max(1) as f64;
     Spectrum {
         operation: operation.to_owned(),
-        // The greatest value has nothing beyond it; it stands where one in all of them lies beyond.
+        // The greatest value has nothing beyond it, so it is drawn where one in all of them lies beyond.
         x: lines.iter().map(|line| (1.0 / (1.0 - line.quantile)).min(last)).collect(),
         ms: lines.iter().map(|line| line.value_ns as f64 / 1e6).collect(),
     }

@@ -1,5 +1,5 @@
-//! The charts of doses: what each amount of a factor changes, one panel a metric. Made of boxes and one path with places
-//! in per cent, so that it needs no script and prints.
+//! The charts of doses: the effect of each amount of a factor, one panel per metric. They are boxes and one path with
+//! positions in per cent, so they need no script and can be printed.
 //!
 //! Not here: which factors are doses, and their table (see `tables::dose`).
 
@@ -12,15 +12,15 @@ use super::axis::{Tick, apart, rounded, step};
 use crate::tables::dose::{self, DoseLevel, DoseMetric, Doses};
 use judge::findings::plain;
 
-/// More than two decades have a logarithmic axis, where no level is 0.
+/// Amounts whose ratio is greater than this get a logarithmic axis, if no level is 0.
 const DECADES: f64 = 100.0;
-/// Ratios farther apart have one, too.
+/// Ratios that are farther apart get one, too.
 const FAR: f64 = 10.0;
-/// Room above and below, as a share of what is between.
+/// Space above and below, as a share of the range.
 const ROOM: f64 = 0.06;
-/// An interval that is so many times longer than everything else ends at the edge.
+/// An interval that is this many times longer than everything else is cut at the edge.
 const BEYOND: f64 = 2.0;
-/// Labels nearer than this, in per cent of the height, would run into each other.
+/// Labels nearer than this, in per cent of the height, would overlap.
 const APART: f64 = 8.0;
 /// Width of a letter, in per cent of a panel on a narrow screen.
 const LETTER: f64 = 2.3;
@@ -33,11 +33,11 @@ pub struct Chart {
     panels: Vec<Panel>,
 }
 
-/// A metric. Places in per cent, from the left and from the bottom.
+/// A metric. Positions in per cent, from the left and from the bottom.
 #[derive(Debug, Serialize)]
 struct Panel {
     metric: String,
-    /// Place of no difference.
+    /// Position of no difference.
     none: f64,
     /// Within the margin.
     margin: (f64, f64),
@@ -59,7 +59,7 @@ struct Point {
     text: String,
 }
 
-/// Those of a run.
+/// The charts of a run.
 pub fn charts(summary: &Summary) -> Vec<Chart> {
     dose::all(summary).iter().map(chart).collect()
 }
@@ -72,7 +72,7 @@ fn chart(doses: &Doses<'_>) -> Chart {
     }
 }
 
-/// `None` where nothing can be said of any level.
+/// `None` if no level has a difference.
 fn panel(levels: &[DoseLevel<'_>], metric: &DoseMetric<'_>) -> Option<Panel> {
     let seen: Vec<LevelResult<'_>> =
         levels.iter().filter_map(|level| LevelResult::of(level, metric)).collect();
@@ -97,7 +97,7 @@ fn panel(levels: &[DoseLevel<'_>], metric: &DoseMetric<'_>) -> Option<Panel> {
     })
 }
 
-/// What is known of a level: its difference to the baseline on the scale of the panel's unit, 0.1 for 10 %.
+/// The result of a level: its difference from the baseline in the panel's unit, 0.1 for 10 %.
 struct LevelResult<'a> {
     level: DoseLevel<'a>,
     difference: f64,
@@ -139,7 +139,7 @@ impl<'a> LevelResult<'a> {
     }
 }
 
-/// From one amount to another.
+/// The horizontal axis, from one amount to another.
 struct Across {
     from: f64,
     to: f64,
@@ -161,11 +161,11 @@ impl Across {
     }
 }
 
-/// Differences of one metric, from bottom to top.
+/// The vertical axis: differences of one metric, from bottom to top.
 struct Scale {
     from: f64,
     to: f64,
-    /// Of ratios, by their logarithm.
+    /// For ratios: whether the axis shows their logarithm.
     is_log: bool,
     /// Differences that are within it.
     margin: (f64, f64),
@@ -196,7 +196,7 @@ impl Scale {
         Some(scale)
     }
 
-    /// A difference on the scale.
+    /// A difference on the scale of the axis.
     fn on(&self, difference: f64) -> f64 {
         if self.is_log { (1.0 + difference).max(f64::MIN_POSITIVE).ln() } else { difference }
     }
@@ -223,11 +223,11 @@ impl Scale {
             std::cmp::Ordering::Greater => format!("+{value:.digits$} {}", self.unit),
         };
         let counted = (0..=(last - first).max(0.0) as u32).map(|nth| first + f64::from(nth));
-        // A negative zero is a zero.
+        // Turns a negative zero into a zero.
         counted.map(|nth| nth * step + 0.0).map(|value| (value / 100.0, text(value))).collect()
     }
 
-    /// Ratios, where they are far apart.
+    /// Steps for ratios that are far apart.
     fn ratios(&self) -> Vec<(f64, String)> {
         let is_shown = |ratio: &f64| (self.from..=self.to).contains(&ratio.ln());
         let of = |steps: &[f64]| {

@@ -1,5 +1,5 @@
-//! The forest plot: every comparison a line on one axis of ratios, with its interval, its margin and its
-//! blocks. Made of boxes with places in per cent, so that it needs no script and prints.
+//! The forest plot: every comparison is a line on one axis of ratios, with its interval, its margin and its blocks.
+//! It is boxes with positions in per cent, so it needs no script and can be printed.
 
 use plan::criterion::TOTAL;
 use record::summary::{Change, Comparison, Summary};
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use crate::tables::comparison;
 
-/// Ratios that may be labelled, from which those on the axis are taken.
+/// Ratios that the axis may label.
 const TICKS: [f64; 17] =
     [0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
-/// Labels nearer than this, in per cent, would run into each other.
+/// Labels nearer than this, in per cent, would overlap.
 const APART: f64 = 11.0;
-/// The axis shows at least this much to either side of no difference.
+/// The axis extends at least this far on both sides of no difference.
 const LEAST: f64 = 1.1;
-/// What lies beyond is drawn at the end of the axis.
+/// Values beyond this are drawn at the end of the axis.
 const MOST: f64 = 20.0;
 
 /// The plot.
 #[derive(Debug, Serialize)]
 pub struct Forest {
     ticks: Vec<Tick>,
-    /// Place of no difference.
+    /// Position of no difference.
     one: f64,
     groups: Vec<Group>,
 }
@@ -49,11 +49,11 @@ struct ForestRow {
     text: String,
     /// From the baseline to the candidate.
     sides: String,
-    /// None of a difference of shares, which has no place among ratios.
+    /// None for a difference of shares, which is not a ratio.
     marks: Option<Marks>,
 }
 
-/// What is drawn of a ratio. Places in per cent of the axis.
+/// The drawing of a ratio. Positions in per cent of the axis.
 #[derive(Debug, Serialize)]
 struct Marks {
     ratio: f64,
@@ -63,12 +63,12 @@ struct Marks {
     points: Vec<f64>,
 }
 
-/// An axis of ratios, logarithmic and symmetric about no difference.
+/// An axis of ratios, logarithmic and symmetric around no difference.
 struct Axis {
     end: f64,
 }
 
-/// The forest plot of a run's comparisons; none where no ratio was seen.
+/// The forest plot of a run's comparisons; none without an observed ratio.
 pub fn plot(summary: &Summary) -> Option<Forest> {
     let seen = summary.comparisons.iter();
     let seen = seen.filter(|one| one.ratio.is_some() || one.difference.is_some());
@@ -102,7 +102,7 @@ impl Axis {
         Self { end: far.fold(LEAST, f64::max).min(MOST) * 1.02 }
     }
 
-    /// Place of a ratio in per cent.
+    /// Position of a ratio in per cent.
     fn place(&self, ratio: f64) -> f64 {
         let place = 50.0 + 50.0 * ratio.max(f64::MIN_POSITIVE).ln() / self.end.ln();
         (place.clamp(0.0, 100.0) * 100.0).round() / 100.0
@@ -111,7 +111,7 @@ impl Axis {
     fn ticks(&self) -> Vec<Tick> {
         let inside = TICKS.into_iter().filter(|tick| tick.max(1.0 / tick) <= self.end);
         let mut kept: Vec<f64> = vec![1.0];
-        // From the ends inwards, so that both sides show how far the axis goes.
+        // From the ends inwards, so that both ends of the axis are labelled.
         let mut by_distance: Vec<f64> = inside.collect();
         by_distance.sort_by(|a, b| b.ln().abs().total_cmp(&a.ln().abs()));
         for tick in by_distance {
@@ -147,7 +147,7 @@ impl Axis {
     }
 }
 
-/// What was seen, with its interval.
+/// The observed value, with its interval.
 fn text(one: &Comparison) -> String {
     match (one.ratio, one.low, one.high) {
         (Some(ratio), Some(low), Some(high)) => {
@@ -158,7 +158,7 @@ fn text(one: &Comparison) -> String {
     }
 }
 
-/// Which two levels, where, of what.
+/// The two levels, the stratum and the metric.
 pub(super) fn title(one: &Comparison) -> String {
     let stratum = one.stratum.iter().map(|(factor, level)| format!("{factor} = {}", plain(level)));
     let operation = (one.operation != TOTAL).then(|| one.operation.clone());
@@ -168,7 +168,7 @@ pub(super) fn title(one: &Comparison) -> String {
     if rest.is_empty() { levels } else { format!("{levels} ({})", rest.join(", ")) }
 }
 
-/// A level as people write it.
+/// A level as text.
 fn plain(level: &Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }

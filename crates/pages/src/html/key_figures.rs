@@ -1,4 +1,4 @@
-//! The few figures that a reader wants first.
+//! The few figures that a reader needs first.
 
 use record::summary::{Grade, Model, Summary, TrialSummary};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::tables::times;
 use plan::number;
 
-/// A figure with what it is.
+/// A figure with its label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyFigure {
     label: String,
@@ -14,7 +14,7 @@ pub struct KeyFigure {
     detail: String,
 }
 
-/// Key figures of a run with a single trial; none where there are several, which must be compared.
+/// Key figures of a run with a single trial; none for several trials, which must be compared.
 pub fn figures(summary: &Summary) -> Vec<KeyFigure> {
     let mut trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     match (trials.next(), trials.next()) {

@@ -1,7 +1,7 @@
-//! One self-contained page: verdict, key figures, charts, tables. It needs no network, and its tables
-//! need no scripts.
+//! One self-contained page: verdict, key figures, charts, tables. It needs no network, and its tables need no
+//! scripts.
 //!
-//! The look is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
+//! The layout is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
 
 mod axis;
 mod data;
@@ -34,7 +34,7 @@ pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io:
     out.write_all(render(run).map_err(io::Error::other)?.as_bytes())
 }
 
-/// What the template names.
+/// The variables of the template.
 #[derive(Serialize)]
 struct Page<'a> {
     summary: &'a Summary,
@@ -47,7 +47,7 @@ struct Page<'a> {
     scalings: Vec<scaling::Chart>,
     links: Vec<Option<u32>>,
     sections: Vec<PageSection>,
-    /// The trial whose charts are the picture of the page.
+    /// The trial whose charts are shown at the top of the page.
     picture: Option<u32>,
     data: String,
     style: &'static str,
@@ -65,7 +65,7 @@ struct PageSection {
     lead: String,
     trial: Option<u32>,
     tables: Vec<Table>,
-    /// Whether the trial has charts here.
+    /// Whether the page has charts of the trial.
     charts: bool,
 }
 
@@ -100,7 +100,7 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
     environment.get_template("page.html")?.render(Serde(&page))
 }
 
-/// Escapes a text, and sets what stands between backquotes as code.
+/// Escapes a text, and marks text between backquotes as code.
 fn code(text: &str) -> Value {
     let mut html = String::new();
     for (place, part) in text.split('`').enumerate() {
@@ -115,7 +115,7 @@ fn code(text: &str) -> Value {
     Value::from_safe_string(html)
 }
 
-/// Where each finding leads: to its trial, if the page shows that.
+/// The trial that each finding links to, if the page shows it.
 fn links(summary: &Summary) -> Vec<Option<u32>> {
     let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     let shown = trials.filter(|trial| tables::capacity::shows(summary, trial));
@@ -124,7 +124,7 @@ fn links(summary: &Summary) -> Vec<Option<u32>> {
     places.map(|place| place.filter(|trial| shown.contains(trial))).collect()
 }
 
-/// The only trial, if its windows are there.
+/// The only trial of the run, if its windows are there.
 fn picture(run: &RunRecord) -> Option<u32> {
     match &run.trials[..] {
         [one] if run.summary.capacity.is_none() => Some(one.index),

@@ -1,4 +1,4 @@
-//! What the chart of all arms is drawn from: a line of percentiles for each.
+//! The data of the chart of all arms: a line of percentiles for each.
 //!
 //! Not here: where the values come from (see `run_record`), and their table (see `tables::percentiles`).
 
@@ -12,7 +12,7 @@ use judge::run_record::{ArmTimes, RunRecord};
 pub struct Chart {
     title: &'static str,
     about: &'static str,
-    /// 1/(1−q): one operation in so many lies beyond; ascending.
+    /// 1/(1−q): one operation in this many lies beyond; ascending.
     x: Vec<f64>,
     arms: Vec<Line>,
 }
@@ -21,12 +21,12 @@ pub struct Chart {
 #[derive(Serialize)]
 struct Line {
     arm: String,
-    /// Up to here, on the scale of `x`, a percentile may be claimed.
+    /// Up to here, on the scale of `x`, percentiles are supported.
     supported: f64,
     ms: Vec<Option<f64>>,
 }
 
-/// One of response times and one of service times, where there are several arms of either.
+/// One chart of response times and one of service times, for kinds with several arms.
 pub fn charts(run: &RunRecord) -> Vec<Chart> {
     groups(run).iter().map(|group| chart(run, group)).collect()
 }
@@ -44,7 +44,7 @@ fn chart(run: &RunRecord, group: &[&ArmTimes]) -> Chart {
     Chart { title: title(group), about: about(group), arms: arms.collect(), x }
 }
 
-/// At places of other arms a line has the value of its own next one, and beyond its last it has none.
+/// At positions of other arms a line has its own next value; after its last position it has none.
 fn line(arm: &ArmTimes, x: &[f64]) -> Vec<Option<f64>> {
     let mut places = arm.percentiles.iter().peekable();
     let value = |one_in: &f64| {

@@ -1,5 +1,5 @@
-//! The chart of closed loads of different sizes: each trial's range a bar, the mean a point, and the law a line. Made
-//! of boxes and one path with places in per cent, so that it needs no script and prints.
+//! The chart of closed loads of different sizes: the range of each size is a bar, its mean a point, and the law a
+//! line. It is boxes and one path with positions in per cent, so it needs no script and can be printed.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use super::axis::{Tick, apart, rounded, step};
 use crate::tables;
 use plan::number::rate;
 
-/// Steps in which the line of the law is drawn.
+/// Number of segments in the line of the law.
 const STEPS: u32 = 60;
-/// Labels nearer than this, in per cent, would run into each other.
+/// Labels nearer than this, in per cent, would overlap.
 const APART: f64 = 6.0;
-/// Room above the greatest value.
+/// The axis ends at this many times the greatest value.
 const ABOVE: f64 = 1.08;
 
 /// A chart.
@@ -30,7 +30,7 @@ pub struct Chart {
     up: Vec<Tick>,
 }
 
-/// One size. Places in per cent, from the left and from the bottom.
+/// One size. Positions in per cent, from the left and from the bottom.
 #[derive(Debug, Serialize)]
 struct Place {
     at: f64,
@@ -40,7 +40,7 @@ struct Place {
     text: String,
 }
 
-/// Those of a run.
+/// The charts of a run.
 pub fn charts(summary: &Summary) -> Vec<Chart> {
     tables::scaling::shown(summary).map(chart).collect()
 }
@@ -103,7 +103,7 @@ fn line(axes: &Axes, model: &UslModel) -> String {
     path.trim_end().to_owned()
 }
 
-/// From 0, four or five of them.
+/// Steps from 0, four or five of them.
 fn steps(most: f64) -> impl Iterator<Item = f64> {
     let step = step(most, 5.0);
     (0..=5).map(move |times| f64::from(times) * step).filter(move |value| *value <= most)

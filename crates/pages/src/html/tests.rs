@@ -4,7 +4,7 @@ use super::*;
 use judge::example;
 use judge::run_record::ArmTimes;
 
-/// Start and end tags must match, leaving out what stands in scripts and styles.
+/// Start and end tags must match, except inside scripts and styles.
 fn assert_well_formed(page: &str) {
     const VOID: [&str; 3] = ["meta", "link", "br"];
     let mut open: Vec<String> = Vec::new();
@@ -112,7 +112,7 @@ fn comparisons_are_drawn_without_scripts() {
     assert!(body.contains("<b>changed</b> ×1.36"), "{body}");
 }
 
-/// An axis of ratios has no place for it.
+/// An axis of ratios has no position for it.
 #[test]
 fn a_difference_of_shares_is_told_among_the_ratios() {
     let mut run = example::designed();

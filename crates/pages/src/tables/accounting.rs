@@ -1,4 +1,4 @@
-//! What was planned, what became of it, and what was counted where it arrives: one table for all arms.
+//! Planned operations, their outcomes, and the observers' counts: one table for all arms.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use super::Table;
 use super::arms::Arms;
 use plan::number;
 
-/// Every arm and operation over all trials that count, where there is more than one arm or anybody who observes.
+/// Every arm and operation over all trials that count, if there is more than one arm or an observer.
 ///
-/// An observer counts for an arm as a whole: its figures stand beside the arm's last line.
+/// An observer counts for an arm as a whole: its figures are in the arm's last line.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     let arms: Vec<ArmCounts> = summary.arms.iter().map(ArmCounts::of).collect();
     let mut observers: Vec<&str> =
@@ -19,7 +19,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     observers.sort_unstable();
     observers.dedup();
     let has_arms = arms.len() > 1;
-    // The steps of a search say the same, in their order.
+    // The table of a search's steps has the same figures.
     if (!has_arms && observers.is_empty()) || summary.capacity.is_some() {
         return None;
     }
@@ -42,7 +42,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     if !observers.is_empty() {
         table.note = Some(note(&observers, &table));
     }
-    // From the right, so that places stay what they are.
+    // From the right, so that the other positions stay the same.
     for place in [7, 6, 5] {
         if table.rows.iter().all(|row| row[place] == NOTHING) {
             table = table.without(place..place + 1);
@@ -54,7 +54,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     Some(if has_arms { table } else { table.without(0..1) })
 }
 
-/// Lets the head of the column of counts say what is counted, where all observers say the same of it; whether it does.
+/// If all observers count the same thing, names it in the head of the column; returns whether they do.
 fn name_counts(table: &mut Table, arms: &[ArmCounts<'_>]) -> bool {
     let mut counts = arms.iter().flat_map(|arm| arm.observers.values()).map(|seen| seen.counts);
     let Some(first) = counts.next() else { return true };
@@ -67,7 +67,7 @@ fn name_counts(table: &mut Table, arms: &[ArmCounts<'_>]) -> bool {
     same
 }
 
-/// Only what the table shows is explained.
+/// Explains only columns that the table shows.
 fn note(observers: &[&str], table: &Table) -> String {
     let who = match observers {
         [one] => format!("observer {one} counts"),
@@ -90,7 +90,7 @@ fn note(observers: &[&str], table: &Table) -> String {
     format!("{heads}: as {who}, with what the warm-up sent.{meanings}")
 }
 
-/// A cell of which there is nothing to say.
+/// A cell without a value.
 const NOTHING: &str = "–";
 
 /// All trials of an arm that count, together.
@@ -112,12 +112,12 @@ struct OperationCounts<'a> {
 
 #[derive(Default)]
 struct ObserverCounts<'a> {
-    /// What `received` counts, if the observer says so.
+    /// The thing that `received` counts, if the observer names it.
     counts: Option<&'a str>,
     received: u64,
-    /// Where the observer knows of any, or is asked for what arrived.
+    /// Only if something is missing, or the observer counts arrival.
     missing: Option<u64>,
-    /// Where the observer looks.
+    /// Only if the observer checks for damage.
     damaged: Option<u64>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> ArmCounts<'a> {
     }
 }
 
-/// Whether the observer is asked for what arrived, and not only for what it makes of it.
+/// Whether the observer counts arrival: it has no expectation, or one that is not only about its own details.
 fn is_of_arrival(observer: &Observer) -> bool {
     let asks = |term: ExpectationTerm<'_>| {
         matches!(term.count(), Some(ObserverCount::Received | ObserverCount::Lost))
@@ -226,7 +226,7 @@ impl<'a> OperationCounts<'a> {
 }
 
 impl ObserverCounts<'_> {
-    /// With what is counted, unless the column's head says it.
+    /// The cells of an observer; they name what is counted unless the column's head does.
     fn cells(&self, observer: &str, named: bool) -> [String; 4] {
         let or_nothing =
             |count: Option<u64>| count.map_or_else(|| NOTHING.to_owned(), number::count);

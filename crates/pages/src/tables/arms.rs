@@ -1,4 +1,5 @@
-//! How a table tells arms apart: where several factors meet, they stand in its head and only their levels in its cells.
+//! How a table names arms: with several factors, these are in the head of the column and only the levels in its
+//! cells.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +8,11 @@ use record::summary::{Arm, Summary};
 
 use super::Table;
 
-/// What the cells of a run's arms say, by name; empty where names say it well enough.
+/// The cells of a run's arms, by name; empty if cells show the whole names.
 pub(super) struct Arms(BTreeMap<String, String>);
 
 impl Arms {
-    /// Names the column of arms in the table, which is this one from the left.
+    /// Names this column of the table, counted from the left, as that of arms.
     pub(super) fn head(summary: &Summary, table: &mut Table, column: usize) -> Self {
         let parts: Option<Vec<_>> = summary.arms.iter().map(parts).collect();
         let parts = parts.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tables of a search for capacity: the answer, the steps to it, the way up and down.
+//! Tables of a search for capacity: the answer, its steps, and the way up and down.
 
 use plan::units::format_rate as offered;
 use record::summary::{
@@ -10,15 +10,15 @@ use super::Table;
 use judge::capacity::because;
 use plan::number::{count, duration, duration_or, percent, rate};
 
-/// All of them; none where nothing was searched.
+/// All tables of a search; none for another run.
 pub fn all(summary: &Summary) -> Vec<Table> {
     let Some(capacity) = &summary.capacity else { return Vec::new() };
     let tables = [Some(answer(capacity)), steps(capacity), stairs(capacity)];
     tables.into_iter().flatten().collect()
 }
 
-/// Whether a page shows this trial in full: every one of an ordinary run; of a search the last at either end,
-/// and the stairs.
+/// Whether a page shows this trial in full: each trial of an ordinary run; of a search, the last one at either end,
+/// and the one up and down.
 pub fn shows(summary: &Summary, trial: &TrialSummary) -> bool {
     let Some(capacity) = &summary.capacity else { return true };
     let ends = [(capacity.low, StepResult::Pass), (capacity.high, StepResult::Fail)];
@@ -67,7 +67,7 @@ fn answer(capacity: &Capacity) -> Table {
     table
 }
 
-/// How many of the trials at rates between the ends passed.
+/// How many trials at rates between the ends passed.
 fn passed_between(capacity: &Capacity) -> String {
     let (low, high) = (capacity.low.unwrap_or(0.0), capacity.high.unwrap_or(f64::INFINITY));
     let judged = |step: &&CapacityStep| {
@@ -100,7 +100,7 @@ fn answers(searches: &[(String, Summary)]) -> impl Iterator<Item = (&str, &Capac
     searches.iter().filter_map(|(arm, one)| Some((arm.as_str(), one.capacity.as_ref()?)))
 }
 
-/// What the intervals say of each other, if there are two answers or more.
+/// How the intervals compare, if there are two answers or more.
 fn note(searches: &[(String, Summary)]) -> Option<String> {
     let is_known = |one: &Capacity| one.low.is_some() || upper(one).is_some();
     let (known, unknown): (Vec<_>, Vec<_>) = answers(searches).partition(|(_, one)| is_known(one));
@@ -114,12 +114,12 @@ fn note(searches: &[(String, Summary)]) -> Option<String> {
     (!told.is_empty()).then(|| told.join(" "))
 }
 
-/// The least rate that was not shown to hold, where no rate was shown to fail.
+/// The lowest rate that failed; if no rate passed, at least the lowest one that was not shown to hold.
 fn upper(capacity: &Capacity) -> Option<f64> {
     capacity.high.or(capacity.not_shown.filter(|_| capacity.low.is_none()))
 }
 
-/// Which arms the intervals do not tell apart, if there are two or more.
+/// The arms whose intervals overlap, if there are two answers or more.
 fn overlap(known: &[(&str, &Capacity)]) -> Option<String> {
     let ends = known
         .iter()
@@ -129,12 +129,12 @@ fn overlap(known: &[(&str, &Capacity)]) -> Option<String> {
         return None;
     }
     ends.sort_by(|one, other| one.0.total_cmp(&other.0));
-    // Intervals that all meet each other meet where the last of them begins.
+    // Intervals that all overlap one another do so where the last of them begins.
     let mut meetings: Vec<Vec<&str>> = Vec::new();
     for (place, &(low, ..)) in ends.iter().enumerate() {
         let around = ends[..place].iter().filter(|other| low < other.1).map(|other| other.2);
         let meeting: Vec<&str> = around.chain([ends[place].2]).collect();
-        // The one before may be a part of it.
+        // The group before may be a part of this one.
         if meetings.last().is_some_and(|last| last.iter().all(|arm| meeting.contains(arm))) {
             meetings.pop();
         }
@@ -171,7 +171,7 @@ fn interval(capacity: &Capacity) -> String {
     }
 }
 
-/// The law in words, with a peak only where it may be told.
+/// The law as text, with a peak only where that may be claimed.
 pub(super) fn law(law: &Scalability) -> String {
     let share = |value: f64, low: f64, high: f64| {
         format!("{} ({} – {})", percent(value), percent(low), percent(high))
@@ -223,7 +223,7 @@ fn steps(capacity: &Capacity) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The word of a step's result.
+/// The result of a step as text.
 pub fn result(step: &CapacityStep) -> &'static str {
     match step.result {
         StepResult::Pass => "pass",

@@ -1,4 +1,4 @@
-//! Tables of comparisons: one for each factor and stratum, one line a level and metric.
+//! Tables of comparisons: one for each factor and stratum, with one line per level and metric.
 
 use record::folder::names;
 use record::summary::{BlockPoint, Change, Comparison, Model, Summary};
@@ -21,7 +21,7 @@ pub fn comparisons(summary: &Summary) -> Vec<Table> {
     tables
 }
 
-/// Stored runs held against each other, one line an arm and metric.
+/// Comparisons of stored runs, one line per arm and metric.
 pub fn stored(comparisons: &[Comparison]) -> Table {
     let columns = ["arm", "metric", "#ratio", "#95 % interval", "result", "#trials", "#p"];
     let mut table = Table::new("comparison", "Candidate over baseline", &columns)
@@ -46,7 +46,7 @@ pub fn stored(comparisons: &[Comparison]) -> Table {
     table
 }
 
-/// The word of a result, with what belongs to it.
+/// The result as text, with its details.
 pub fn result(one: &Comparison) -> String {
     match one.result {
         Change::Changed if one.size_certain => "changed".to_owned(),
@@ -72,7 +72,7 @@ pub fn margin(one: &Comparison) -> String {
     format!("{percent:.3}").trim_end_matches('0').trim_end_matches('.').to_owned() + " " + unit
 }
 
-/// The metric, with its operation where that is not all of them.
+/// The metric, with its operation unless that is all of them.
 pub fn metric(one: &Comparison) -> String {
     if one.operation == names::ALL {
         one.metric.clone()
@@ -81,7 +81,7 @@ pub fn metric(one: &Comparison) -> String {
     }
 }
 
-/// What was seen: a ratio, or a difference of shares.
+/// The observed value: a ratio, or a difference of shares.
 pub fn seen(one: &Comparison) -> String {
     match (&one.difference, one.ratio) {
         (Some(shares), _) => number::points(shares.observed),
@@ -90,7 +90,7 @@ pub fn seen(one: &Comparison) -> String {
     }
 }
 
-/// The interval of what was seen.
+/// The interval of the observed value.
 pub fn interval(one: &Comparison) -> String {
     let ends = match &one.difference {
         Some(shares) => shares
@@ -116,7 +116,7 @@ fn plain_ratio(ratio: f64) -> String {
     if ratio < 9.995 { format!("{ratio:.3}") } else { number::significant(ratio) }
 }
 
-/// Whether there is a difference at all, as certainly as for a change.
+/// Whether there is any difference at all, with the same certainty as for a change.
 fn differs(one: &Comparison) -> bool {
     if one.p_value.is_none_or(|p| p > ALPHA) {
         return false;
@@ -129,7 +129,7 @@ fn differs(one: &Comparison) -> bool {
     }
 }
 
-/// In the order of the summary: those of one factor, baseline and stratum together.
+/// Groups by factor, baseline and stratum, in the order of the summary.
 pub(super) fn grouped(comparisons: &[Comparison]) -> Vec<Vec<&Comparison>> {
     let mut groups: Vec<Vec<&Comparison>> = Vec::new();
     for one in comparisons {
@@ -169,7 +169,7 @@ fn table(group: Vec<&Comparison>) -> Table {
     table
 }
 
-/// What stands in the way of answers, once for all lines of which it is the same.
+/// The notes of the comparisons, each once for all lines with the same note.
 fn in_the_way(group: &[&Comparison]) -> Option<String> {
     let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
     for one in group {
@@ -185,7 +185,7 @@ fn in_the_way(group: &[&Comparison]) -> Option<String> {
     (!told.is_empty()).then(|| told.join(" "))
 }
 
-/// Baseline and candidate over all blocks: geometric means, whose ratio is that of the line, and means of shares.
+/// Baseline and candidate over all blocks: geometric means, whose ratio is that of the line, or means of shares.
 pub fn sides(one: &Comparison) -> [String; 2] {
     let side = |of: fn(&BlockPoint) -> f64| {
         if one.points.is_empty() {

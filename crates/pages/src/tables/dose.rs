@@ -1,6 +1,7 @@
-//! Comparisons of a factor whose levels are amounts (numbers, with a unit or without), in the order of these amounts.
+//! Comparisons of a factor whose levels are amounts (numbers, with or without a unit), in the order of these amounts.
 //!
-//! Not here: how they are drawn (see `html::dose`), whether more means more (see `comparison::oddities`).
+//! Not here: how they are drawn (see `html::dose`), and whether the effect follows the dose (see
+//! `judge::comparison::findings`).
 
 use plan::printable::printable;
 use record::summary::{Change, Comparison, Summary};
@@ -12,61 +13,61 @@ use judge::comparison::amounts;
 use judge::findings::{place, plain};
 use plan::number;
 
-/// Fewer levels, the baseline among them, show no course.
+/// Fewer levels, including the baseline, show no trend.
 const LEVELS: usize = 3;
 
-/// A factor of amounts at one combination of the others, held against one of its levels.
+/// A factor of amounts at one combination of the other factors, compared with one of its levels.
 #[derive(Debug)]
 pub struct Doses<'a> {
     /// The factor.
     pub factor: &'a str,
-    /// What it is held against, and where.
+    /// The baseline and the stratum, as text.
     pub title: String,
-    /// By amount, ascending, the baseline among them.
+    /// By amount, ascending, including the baseline.
     pub levels: Vec<DoseLevel<'a>>,
-    /// What is compared, in the order of the summary.
+    /// The compared metrics, in the order of the summary.
     pub metrics: Vec<DoseMetric<'a>>,
 }
 
 /// One level of it.
 #[derive(Debug, Clone, Copy)]
 pub struct DoseLevel<'a> {
-    /// As it stands in the experiment.
+    /// As written in the experiment.
     pub label: &'a Value,
     /// In the unit that all levels share: bytes, nanoseconds, per second.
     pub amount: f64,
-    /// Whether the others are held against it.
+    /// Whether the others are compared with it.
     pub is_baseline: bool,
 }
 
 /// One metric of one operation.
 #[derive(Debug)]
 pub struct DoseMetric<'a> {
-    /// With the operation where that is not all of them.
+    /// Its name, with the operation unless that is all of them.
     pub name: String,
-    /// One for each level but the baseline, where there is one.
+    /// One for each level except the baseline, where there is one.
     pub comparisons: Vec<&'a Comparison>,
 }
 
 impl<'a> DoseMetric<'a> {
-    /// That of this level.
+    /// The comparison of this level.
     pub fn of(&self, level: &DoseLevel<'_>) -> Option<&'a Comparison> {
         self.comparisons.iter().find(|one| one.candidate == *level.label).copied()
     }
 }
 
-/// Those of a run.
+/// The doses of a run.
 pub fn all(summary: &Summary) -> Vec<Doses<'_>> {
     grouped(&summary.comparisons).iter().filter_map(|group| Doses::of(summary, group)).collect()
 }
 
-/// A table each, one line a level.
+/// One table for each, with one line per level.
 pub fn tables(summary: &Summary) -> Vec<Table> {
     all(summary).iter().map(table).collect()
 }
 
 impl<'a> Doses<'a> {
-    /// `None` where a level is no amount, or too few are.
+    /// `None` if a level is not an amount, or there are too few.
     fn of(summary: &Summary, group: &[&'a Comparison]) -> Option<Self> {
         let first = *group.first()?;
         let mut labels: Vec<&Value> = vec![&first.baseline];
@@ -101,7 +102,7 @@ impl<'a> Doses<'a> {
     }
 }
 
-/// The value of a level, which may have a name beside it.
+/// The value of a level that is a name; otherwise the level itself.
 fn value<'a>(summary: &'a Summary, factor: &str, level: &'a Value) -> &'a Value {
     let mut arms = summary.arms.iter().filter(|arm| arm.factors.get(factor) == Some(level));
     arms.find_map(|arm| arm.values.get(factor)).unwrap_or(level)
@@ -134,7 +135,7 @@ fn cell(metric: &DoseMetric<'_>, level: &DoseLevel<'_>) -> String {
     format!("{value}, {}, {}", difference(one), word(one))
 }
 
-/// The difference to the baseline with its interval: `+4.00 % (+1.44 % – +6.50 %)`, or in percentage points.
+/// The difference from the baseline with its interval: `+4.00 % (+1.44 % – +6.50 %)`, or in percentage points.
 pub fn difference(one: &Comparison) -> String {
     if one.difference.is_some() {
         return format!("{} ({})", seen(one), interval(one));
@@ -151,7 +152,7 @@ pub fn difference(one: &Comparison) -> String {
     }
 }
 
-/// The answer in one word.
+/// The result in one word.
 pub fn word(one: &Comparison) -> &'static str {
     match one.result {
         Change::Changed => "changed",
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
     use judge::example;
 
-    /// The comparisons of the designed run with other levels in the place of 0, 5, 10, 20 and 40.
+    /// The comparisons of the designed run with other levels instead of 0, 5, 10, 20 and 40.
     fn with_levels(levels: [Value; 5]) -> Summary {
         let mut summary = example::designed().summary;
         let known: Vec<Value> = [0, 5, 10, 20, 40].map(Value::from).into();

@@ -1,11 +1,10 @@
-//! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
-//! the same ones.
+//! The tables of a page as text, without layout: terminal, Markdown and HTML lay out the same tables.
 //!
-//! In reading order: [`comparison`] levels held against each other, and [`dose`] those that are numbers in their order;
-//! [`percentiles`] of all arms; [`capacity`] a search; [`scaling`] closed loads of different sizes; [`run`] tables of the
-//! whole run, [`outcome`] what did not succeed in it; [`accounting`] what became of everything, arm by arm, and [`observed`] what observers saw, [`parts`] and
-//! [`phases`] where the time went, [`work`] what it cost; [`trial`] tables of one trial; `times` what may be said of
-//! response and service time.
+//! In reading order: [`comparison`] compares levels, and [`dose`] those that are amounts, in their order;
+//! [`percentiles`] of all arms; [`capacity`] is a search; [`scaling`] is closed loads of different sizes; [`run`] has
+//! tables of the whole run, [`outcome`] the failures in it; [`accounting`] has the outcomes of all operations by arm,
+//! and [`observed`] the observers' results; [`parts`] and [`phases`] show where the time went, [`work`] its processor
+//! time; [`trial`] has tables of one trial; `times` those of response and service time.
 
 pub mod accounting;
 mod arms;
@@ -35,11 +34,11 @@ pub struct Table {
     pub id: &'static str,
     /// Its heading.
     pub title: String,
-    /// What a reader must know to read it.
+    /// A text that explains the table.
     pub note: Option<String>,
     /// From left to right.
     pub columns: Vec<Column>,
-    /// As many cells as columns, each.
+    /// Each with as many cells as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -48,7 +47,7 @@ pub struct Table {
 pub struct Column {
     /// Its heading.
     pub title: String,
-    /// Whether its cells are figures, which stand on the right.
+    /// Whether its cells are figures, which are aligned to the right.
     pub figures: bool,
 }
 
@@ -79,14 +78,14 @@ impl Table {
         self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
     }
 
-    /// Without these columns.
+    /// The table without these columns.
     fn without(mut self, columns: Range<usize>) -> Self {
         self.columns.drain(columns.clone());
         self.rows.iter_mut().for_each(|row| drop(row.drain(columns.clone())));
         self
     }
 
-    /// Itself, unless it has no rows.
+    /// The table, unless it has no rows.
     pub(super) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
     }

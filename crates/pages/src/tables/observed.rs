@@ -1,4 +1,4 @@
-//! What observers saw of every arm, in the terms that are expected of them.
+//! The observers' values of every arm, for the terms of their expectations.
 
 use plan::expectation::{self, ExpectationTerm, Inequality, ObserverCount};
 use record::summary::{Arm, Expectation, Observer, Summary};
@@ -8,10 +8,10 @@ use super::Table;
 use super::arms::Arms;
 use plan::number;
 
-/// Decimals in which every number that is not 1 differs from it.
+/// Decimal places in which every number other than 1 differs from it.
 const DIGITS: usize = 16;
 
-/// Expectations of each arm over all trials that count, where there are several of those.
+/// Expectations of each arm over all trials that count, if there are several of those.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     if summary.counted().nth(1).is_none() || summary.capacity.is_some() {
         return None;
@@ -68,7 +68,7 @@ impl<'a> ExpectedTerm<'a> {
         self.holds += usize::from(expect.holds);
     }
 
-    /// Each term of the expectation that the observer shown, with its least and greatest value.
+    /// Each term of the expectation that the observer reported, with its least and greatest value.
     fn values(&self) -> String {
         let mut texts: Vec<String> = Vec::new();
         let comparisons = expectation::parse(self.expected).unwrap_or_default();
@@ -89,7 +89,7 @@ impl<'a> ExpectedTerm<'a> {
     }
 }
 
-/// What the observer itself says of a term.
+/// The observer's value of a term.
 fn value(observer: &Observer, term: ExpectationTerm<'_>) -> Option<f64> {
     match term.count() {
         Some(ObserverCount::Received) => Some(observer.received as f64),
@@ -100,7 +100,7 @@ fn value(observer: &Observer, term: ExpectationTerm<'_>) -> Option<f64> {
     }
 }
 
-/// A count whole, and a share to as many digits as its distance from 1 needs: 0.9996 is not 1.
+/// A count without decimals, and a share with as many as needed to differ from 1: 0.9996 is not 1.
 fn shown(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
         return number::count(value as u64);

@@ -1,4 +1,4 @@
-//! What did not succeed, of all trials that count together.
+//! Operations that did not succeed, over all trials that count.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use plan::number::{count, percent};
 
 /// The most kinds of failure in the table.
 const KINDS: usize = 6;
-/// The most characters of what was seen of one.
+/// The most characters of an example of a failure.
 const SEEN: usize = 80;
 
-/// That all operations succeeded, if they did; none of a search, whose failures are its answer.
+/// A sentence that all operations succeeded, if they did; none for a search, where failures are part of the answer.
 pub fn none_failed(summary: &Summary) -> Option<String> {
     let (lost, planned) = lost(summary);
     let told = format!("No failures: all {} planned operations succeeded.", count(planned));
     (planned > 0 && lost == 0).then_some(told)
 }
 
-/// How many did not succeed, of how many that were planned.
+/// How many operations did not succeed, and how many were planned.
 fn lost(summary: &Summary) -> (u64, u64) {
     let planned: u64 = shown(summary).map(|trial| trial.accounting.planned).sum();
     let succeeded: u64 = shown(summary).map(|trial| trial.accounting.succeeded).sum();
@@ -56,7 +56,7 @@ fn shown(summary: &Summary) -> impl Iterator<Item = &TrialSummary> {
     summary.counted().filter(|_| summary.capacity.is_none())
 }
 
-/// By operation and kind: how many, of how many that were planned.
+/// By operation and kind: how many, and how many were planned.
 fn kinds(summary: &Summary) -> BTreeMap<(String, String), (u64, u64)> {
     let mut kinds = BTreeMap::new();
     for operation in shown(summary).flat_map(|trial| &trial.operations) {
@@ -75,7 +75,7 @@ fn kinds(summary: &Summary) -> BTreeMap<(String, String), (u64, u64)> {
     kinds
 }
 
-/// What was seen of the first failure of this kind.
+/// The example that was kept of the first failure of this kind.
 fn seen(summary: &Summary, operation: &str, kind: &str) -> String {
     let mut all = shown(summary).flat_map(|trial| &trial.first_failures);
     let first = all.find(|one| one.operation == operation && one.kind == kind);

@@ -1,4 +1,4 @@
-//! Where the time of operations went, by what parts of the target told of their own.
+//! Where the time of operations went, from the times that parts of the target report.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::{Column, Table};
 use judge::part_times::PartTimes;
 use plan::number;
 
-/// Each arm and operation with a column for every part that the experiment names and one for the rest, over all trials
-/// that count.
+/// Each arm and operation, with a column for every part that the experiment names and one for the rest, over all
+/// trials that count.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     let parts = named(summary);
     if parts.is_empty() || summary.capacity.is_some() {
@@ -51,7 +51,7 @@ fn named(summary: &Summary) -> Vec<&Part> {
     named
 }
 
-/// What the operations of an arm that name parts spent, by their names.
+/// The times of the operations of an arm that name parts, by name.
 fn spent(arm: &Arm) -> BTreeMap<&str, PartTimes<'_>> {
     let mut spent: BTreeMap<&str, PartTimes<'_>> = BTreeMap::new();
     let operations = arm.counted().flat_map(|trial| &trial.operations);
@@ -78,7 +78,7 @@ fn cells(spent: &PartTimes<'_>, parts: &[&Part]) -> Vec<String> {
     [service].into_iter().chain(parts.iter().map(cell)).chain([outside]).collect()
 }
 
-/// What the columns are.
+/// The explanation of the columns.
 fn note(parts: &[&Part], adds_up: bool) -> String {
     let inside: Vec<String> = parts
         .iter()
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use judge::example;
 
-    /// One operation of 1,000 answers and this mean service time, whose parts were told so often and took so long.
+    /// One operation of 1,000 answers with this mean service time, and parts with their counts and times.
     fn target_with(service_us: u64, parts: &[(&str, Option<&str>, u64, u64)]) -> Summary {
         let mut summary = example::summary();
         let trial = &mut summary.arms[0].trials[0];
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(whole(&[outer, one("embed"), other("search")]), ("500 µs".into(), true));
         assert_eq!(whole(&[outer, one("embed"), one("search")]), ("500 µs".into(), false));
         assert_eq!(whole(&[("front", None, 1_000, 600), outer]), ("0 ns".into(), false));
-        // 300 answers that failed told it, too: the service time knows nothing of them.
+        // 300 failed answers reported it, too: the service time does not include them.
         assert_eq!(whole(&[("gateway", None, 1_300, 500)]), ("1.00 ms".into(), true));
     }
 

@@ -1,5 +1,5 @@
-//! Percentiles of each arm, over all of its trials together: what the chart of all arms draws, and how much of it may
-//! be claimed.
+//! Percentiles of each arm, over all of its trials together: the values of the chart of all arms, and which of them
+//! are supported.
 //!
 //! Not here: how arms differ (see `comparison`), percentiles of single trials (see `times`).
 
@@ -11,17 +11,17 @@ use super::arms::Arms;
 use judge::run_record::{ArmTimes, RunRecord, reported_trials};
 use plan::number;
 
-/// One operation in so many lies beyond: p50, p90, p99, p99.9, p99.99.
+/// One operation in this many lies beyond: p50, p90, p99, p99.9, p99.99.
 const SHOWN: [f64; 5] = [2.0, 10.0, 100.0, 1_000.0, 10_000.0];
 const COLUMNS: [&str; 8] =
     ["arm", "#operations", "#p50", "#p90", "#p99", "#p99.9", "#p99.99", "#greatest"];
 
-/// One of response times and one of service times, where there are several arms of either.
+/// One table of response times and one of service times, for kinds with several arms.
 pub fn by_arm(run: &RunRecord) -> Vec<Table> {
     groups(run).iter().map(|group| table(run, group)).collect()
 }
 
-/// Arms whose times are of one kind and can stand beside each other.
+/// Arms whose times are of the same kind and can be compared.
 pub fn groups(run: &RunRecord) -> Vec<Vec<&ArmTimes>> {
     let of = |is_open: bool| {
         let timed = |arm: &&ArmTimes| arm.is_open == is_open && !arm.percentiles.is_empty();
@@ -30,7 +30,7 @@ pub fn groups(run: &RunRecord) -> Vec<Vec<&ArmTimes>> {
     [of(true), of(false)].into_iter().filter(|group| group.len() > 1).collect()
 }
 
-/// What the times of a group are.
+/// The kind of times in a group.
 pub fn title(group: &[&ArmTimes]) -> &'static str {
     match group.first().is_some_and(|arm| arm.is_open) {
         true => "Response time of all arms",
@@ -38,7 +38,7 @@ pub fn title(group: &[&ArmTimes]) -> &'static str {
     }
 }
 
-/// Which operations they are of.
+/// The operations in a group's times.
 pub fn about(group: &[&ArmTimes]) -> &'static str {
     match group.first().is_some_and(|arm| arm.is_open) {
         true => {
@@ -50,15 +50,16 @@ pub fn about(group: &[&ArmTimes]) -> &'static str {
     }
 }
 
-/// Up to where the trials of an arm support a claim, as one operation in so many; 1 where none is.
+/// The highest percentile that the trials of an arm support, as one operation in this many; 1 where there is none.
 ///
-/// Trials together have the tail events of each. One in overload or without a steady state supports nothing.
+/// Tail events of all trials count together. With a trial in overload or without a steady state, the arm supports
+/// none.
 pub fn supported(run: &RunRecord, times: &ArmTimes) -> f64 {
     let arm = run.summary.arms.iter().find(|arm| arm.name == times.arm);
     arm.and_then(|arm| claimed(arm, times.is_open)).map_or(1.0, |q| (1.0 / (1.0 - q)).round())
 }
 
-/// The greatest listed quantile that may be claimed.
+/// The greatest listed quantile that is supported.
 fn claimed(arm: &Arm, is_open: bool) -> Option<f64> {
     let trials: Vec<&TrialSummary> = reported_trials(arm).collect();
     if !trials.iter().all(|trial| trial.is_usable()) {
@@ -75,7 +76,7 @@ fn claimed(arm: &Arm, is_open: bool) -> Option<f64> {
     quantiles.filter(|q| Grade::of(support(*q), windows) == Grade::Supported).reduce(f64::max)
 }
 
-/// What [`ArmTimes`] are of a single trial.
+/// The distribution of a single trial that corresponds to [`ArmTimes`].
 fn times(trial: &TrialSummary, is_open: bool) -> &Distribution {
     if is_open { &trial.total.outcome_time } else { &trial.total.service_time }
 }
@@ -131,7 +132,7 @@ mod tests {
         ArmTimes::of(arm, is_open, &histogram, without_time)
     }
 
-    /// Two arms of a trial each, in which this many effective events lie beyond each listed quantile.
+    /// Two arms of one trial each, with this many effective events beyond each listed quantile.
     fn run(support: [f64; 7]) -> RunRecord {
         let mut run = example::designed();
         run.summary.arms.truncate(2);
@@ -148,7 +149,7 @@ mod tests {
         run
     }
 
-    /// p99 has five events in each trial, p99.9 half of one.
+    /// p99 has five events in each trial, p99.9 half an event.
     const SUPPORT: [f64; 7] = [250.0, 125.0, 50.0, 25.0, 5.0, 0.5, 0.05];
 
     #[test]

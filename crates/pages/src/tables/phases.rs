@@ -1,4 +1,4 @@
-//! Where the time of operations went: the spans of every arm in one table, as the instrument stamped them.
+//! Where the time of operations went: the spans of every arm in one table, as the instrument measured them.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::Table;
 use super::arms::Arms;
 use plan::number;
 
-/// Spans of each arm and operation over all trials that count, where there is more than one arm.
+/// Spans of each arm and operation over all trials that count, if there is more than one arm.
 ///
-/// A span counts for all operations, also for those that had none of it: what opens a connection is shared by all that
-/// the connection carried.
+/// The mean of a span is over all operations, including those without it: the operations on a connection share the
+/// time to open it.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     if summary.arms.len() < 2 || summary.capacity.is_some() {
         return None;
@@ -26,7 +26,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     };
     let mut table = Table::new("phases-by-arm", title, &columns).note(note);
     let names = Arms::head(summary, &mut table, 0);
-    // Beside the table of parts a single span says nothing: it is nearly all of the service time.
+    // Beside the table of parts, a single span adds nothing: it is nearly all of the service time.
     let says_more = |spans: &str| !has_parts || spans.contains(", ");
     if !summary.arms.iter().flat_map(spent).any(|(_, spent)| says_more(&spent.shown())) {
         return None;
@@ -42,7 +42,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What the operations of an arm spent, by their names.
+/// The times of the operations of an arm, by name.
 fn spent(arm: &Arm) -> BTreeMap<&str, ArmSpans<'_>> {
     let mut spent: BTreeMap<&str, ArmSpans<'_>> = BTreeMap::new();
     let trials = arm.trials.iter().filter(|trial| trial.counts_for == CountsFor::Judgement);
@@ -62,7 +62,7 @@ struct ArmSpans<'a> {
 impl<'a> ArmSpans<'a> {
     fn add(&mut self, operation: &'a Operation) {
         self.operations += operation.succeeded + operation.failed;
-        // What the target told of its parts stands in their own table.
+        // Parts that the target reports are in their own table.
         let own = |name: &str| !operation.parts.iter().any(|part| part.name == name);
         let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
         let spans = spans.filter(|(name, _)| own(name));

@@ -9,7 +9,7 @@ use super::arms::Arms;
 use judge::findings::groups;
 use plan::number;
 
-/// The one word of a verdict or of a criterion.
+/// A verdict or the result of a criterion, in one word.
 pub fn judgement(result: Judgement) -> &'static str {
     match result {
         Judgement::Pass => "pass",
@@ -65,7 +65,7 @@ fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String
     }
 }
 
-/// One line a trial, where there are several.
+/// One line per trial, if there are several.
 pub fn trials(summary: &Summary) -> Option<Table> {
     let columns =
         ["arm", "#trial", "#block", "validity", "#goodput", "#p50", "#p99", "#unsuccessful"];
@@ -87,7 +87,7 @@ pub fn trials(summary: &Summary) -> Option<Table> {
             ]);
         }
     }
-    // The steps of a search say the same, in their order.
+    // The table of a search's steps has the same figures.
     (table.rows.len() > 1 && summary.capacity.is_none()).then_some(table)
 }
 
@@ -101,7 +101,7 @@ fn aside(counts_for: CountsFor) -> &'static str {
     }
 }
 
-/// A quantile of what the load is about: response time of an open one, service time of a closed one.
+/// A quantile of the main time: response time of an open load, service time of a closed one.
 fn observed(trial: &TrialSummary, q: f64) -> String {
     let open = trial.load.model == Model::Open;
     let times = if open { &trial.total.response_time } else { &trial.total.service_time };
@@ -109,7 +109,7 @@ fn observed(trial: &TrialSummary, q: f64) -> String {
     number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
 }
 
-/// What the analysis noticed. What several trials show alike stands once, with the clearest of them.
+/// The findings. A finding of several trials appears once, with the clearest claim.
 pub fn findings(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
         .note("`proofload explain CODE` says more.");
@@ -124,13 +124,13 @@ pub fn findings(summary: &Summary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What [`findings`] shows: each finding, and its claim with the trials that it is of.
+/// The rows of [`findings`]: each finding, and its claim with the trials where it occurs.
 pub fn noticed(summary: &Summary) -> Vec<(&Finding, String)> {
     let told = groups(&summary.findings).into_iter();
     told.map(|one| (one.clearest, one.claim(summary))).collect()
 }
 
-/// The word of a severity.
+/// A severity in one word.
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
@@ -139,7 +139,7 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// Where the numbers come from.
+/// The origin of the numbers.
 pub fn provenance(summary: &Summary) -> Table {
     let (run, machine) = (&summary.run, &summary.run.machine);
     let mut table = Table::new("provenance", "Provenance", &["", "this run"]);

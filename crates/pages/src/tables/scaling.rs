@@ -8,17 +8,17 @@ use judge::findings::plain;
 use judge::scaling::LEVELS;
 use plan::number::{duration, rate, significant};
 
-/// One for each factor and stratum with enough sizes to show a course.
+/// One table for each factor and stratum with enough sizes to show a trend.
 pub fn all(summary: &Summary) -> Vec<Table> {
     shown(summary).map(table).collect()
 }
 
-/// Those with enough sizes.
+/// Those with enough sizes to show a trend.
 pub fn shown(summary: &Summary) -> impl Iterator<Item = &Scaling> {
     summary.scalings.iter().filter(|one| one.points.len() >= LEVELS)
 }
 
-/// Against what, and where.
+/// The size and the stratum, as text.
 pub fn title(scaling: &Scaling) -> String {
     let others = scaling.stratum.iter().map(|(name, level)| format!("{name} = {}", plain(level)));
     let others: Vec<String> = others.collect();

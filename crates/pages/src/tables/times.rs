@@ -1,5 +1,5 @@
-//! What may be said of a distribution of times: claimed values with intervals, and values that are
-//! only facts about this sample.
+//! Tables of a distribution of times: supported values with intervals, and values that are only facts about this
+//! sample.
 
 use record::summary::{Distribution, Grade, Model, Operation, Quantile, TrialSummary};
 
@@ -11,8 +11,8 @@ use plan::printable::printable;
 const COLUMNS: [&str; 6] =
     ["operation", "", "#claimed", "#95 % interval", "#observed in this sample", "#a claim needs"];
 
-/// What the load is about, in one table with a line for each operation: response time of an open load, service time
-/// of a closed one. Each cell has its interval in a second line.
+/// The main time of the load, in one table with a line per operation: response time of an open load, service time of
+/// a closed one. Each cell has its interval in a second line.
 pub fn in_short(trial: &TrialSummary) -> Option<Table> {
     let open = trial.load.model == Model::Open;
     let times =
@@ -52,7 +52,7 @@ fn is_claimed(grade: Grade) -> bool {
     grade != Grade::Refused
 }
 
-/// A value with its grade, and below it the interval, or how long a run would have to be for one.
+/// A value with its grade, and below it the interval, or the length of a run that would support one.
 fn compact(entry: &Quantile, trial: &TrialSummary) -> String {
     let value = number::duration_or(entry.observed_ns, "–");
     match entry.grade {
@@ -65,7 +65,7 @@ fn compact(entry: &Quantile, trial: &TrialSummary) -> String {
     }
 }
 
-/// `2.21–2.37 ms`; each end has its unit where they differ.
+/// `2.21–2.37 ms`; each end has its own unit if they differ.
 fn interval(entry: &Quantile) -> String {
     let Some(low) = entry.low_ns else { return "–".to_owned() };
     let (low, high) = (number::duration(low), number::duration_or(entry.high_ns, "?"));
@@ -82,7 +82,7 @@ fn legend(grades: &[Grade]) -> String {
     format!("Of operations that succeeded; 95 % intervals{marks}")
 }
 
-/// Heading of a table of what the load is about.
+/// Heading of a table of the main time.
 fn title(trial: &TrialSummary) -> String {
     if trial.load.model == Model::Open {
         let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
@@ -92,7 +92,7 @@ fn title(trial: &TrialSummary) -> String {
     }
 }
 
-/// Response time of an open load, or nothing.
+/// Response time of an open load; none for other loads.
 pub fn response(trial: &TrialSummary) -> Option<Table> {
     if trial.load.model != Model::Open {
         return None;
@@ -113,7 +113,7 @@ pub fn service(trial: &TrialSummary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Outcome time, where something did not succeed.
+/// Outcome time, if an operation did not succeed.
 pub fn outcome(trial: &TrialSummary) -> Option<Table> {
     if trial.accounting.succeeded == trial.accounting.planned {
         return None;
@@ -126,7 +126,7 @@ pub fn outcome(trial: &TrialSummary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What keeps a closed load going.
+/// The connections or users of a closed load.
 pub fn actors(trial: &TrialSummary) -> String {
     match trial.load.users {
         Some(users) => format!("{users} users"),
@@ -137,7 +137,8 @@ pub fn actors(trial: &TrialSummary) -> String {
 fn fill(table: &mut Table, trial: &TrialSummary, times: fn(&Operation) -> &Distribution) {
     let single = trial.operations.len() == 1;
     let closed = trial.load.model != Model::Open;
-    // Only outcome time has operations that never succeeded; elsewhere the histogram ends.
+    // Only outcome time includes operations that never succeeded; in other tables, the value is beyond the
+    // histogram's range.
     let without_time =
         if table.id == "outcome-time" { "never succeeded" } else { "beyond the range" };
     let main = (table.id == "response-time") || (closed && table.id == "service-time");
@@ -171,8 +172,7 @@ fn fill(table: &mut Table, trial: &TrialSummary, times: fn(&Operation) -> &Distr
     }
 }
 
-/// Quantiles shown where a table is not the one that the load is about, or of one operation among
-/// several.
+/// Quantiles that are shown if a table is not the main one, or is of one operation among several.
 const BRIEF: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 fn line(name: &str, entry: &Quantile, trial: &TrialSummary, without_time: &str) -> [String; 6] {
@@ -198,7 +198,7 @@ fn line(name: &str, entry: &Quantile, trial: &TrialSummary, without_time: &str) 
     [name.to_owned(), number::percentile(entry.q), claimed, interval, observed, wanted]
 }
 
-/// How long this load would have to run until ten effective events lie beyond the quantile.
+/// The length of this load at which ten effective events would lie beyond the quantile, in at least 16 windows.
 pub fn length_for_support(entry: &Quantile, trial: &TrialSummary) -> String {
     const ENOUGH: f64 = 10.0;
     const WINDOWS: f64 = 16.0;
@@ -211,7 +211,7 @@ pub fn length_for_support(entry: &Quantile, trial: &TrialSummary) -> String {
     format!("about {}", roughly(wanted))
 }
 
-/// A length of time, in the words in which one would plan it.
+/// A duration, rounded for planning.
 fn roughly(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{:.0} s", s.ceil()),

@@ -1,4 +1,4 @@
-//! Tables of one trial, in the order in which they are read.
+//! Tables of one trial, in reading order.
 
 use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
@@ -6,8 +6,8 @@ use super::{Table, times};
 use judge::scheduling;
 use plan::number;
 
-/// Every table of a trial that has something to say: mix, accounting, rates, times, failures, spans,
-/// items and response time against them, observers, generator, systems, kernel.
+/// Every table of a trial that has content: mix, accounting, rates, times, failures, spans, items and response time
+/// against them, observers, generator, systems, kernel.
 pub fn all(trial: &TrialSummary) -> Vec<Table> {
     let tables = [
         Some(mix(trial)),
@@ -29,7 +29,7 @@ pub fn all(trial: &TrialSummary) -> Vec<Table> {
     tables.into_iter().flatten().collect()
 }
 
-/// The word of a validity.
+/// A validity in words.
 pub fn validity(validity: Validity) -> &'static str {
     match validity {
         Validity::Valid => "valid",
@@ -59,7 +59,7 @@ pub fn load(trial: &TrialSummary) -> String {
     )
 }
 
-/// The load, and whether the generator kept to it, in a line of a terminal.
+/// The load, and whether the generator was on time, in a line of a terminal.
 pub fn load_in_short(trial: &TrialSummary) -> String {
     let (load, lag) = (&trial.load, &trial.generator.dispatch_lag);
     let model = match &load.arrivals {
@@ -180,7 +180,7 @@ fn statuses(trial: &TrialSummary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Spans in the order in which they come; those of other names follow, by name.
+/// Spans in their usual order; others follow, by name.
 const SPAN_ORDER: [&str; 22] = [
     "connect",
     "greeting",
@@ -330,7 +330,7 @@ fn observers(trial: &TrialSummary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The first comparison of an expectation with what its sides came to, as `12 >= 9`.
+/// The first comparison of an expectation with the values of its sides, as `12 >= 9`.
 fn in_figures(expect: &Expectation) -> Option<String> {
     let [left, right] = expect.sides?.map(number::significant);
     let first = expect.text.split(" and ").next()?;
@@ -379,7 +379,7 @@ fn lag(distribution: &Distribution) -> String {
     format!("p50 {}, p99 {}, max {max}", at(distribution, 0.5), at(distribution, 0.99))
 }
 
-/// A quantile as observed.
+/// An observed quantile.
 fn at(distribution: &Distribution, q: f64) -> String {
     let entry = distribution.quantiles.iter().find(|entry| entry.q == q);
     number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")

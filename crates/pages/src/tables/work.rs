@@ -1,4 +1,4 @@
-//! What an operation cost the processes under test: one table for all arms.
+//! The processor time of an operation in the processes under test: one table for all arms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::Table;
 use super::arms::Arms;
 use plan::number;
 
-/// Processor time of each process for each operation that ended, over all trials that count, where there is more than
-/// one arm and processes were watched. Who did nothing in any arm, such as a watcher of others, is not in it.
+/// Processor time of each process per operation that ended, over all trials that count, if there is more than one arm
+/// and processes were watched. Processes without work in any arm, such as a watcher of others, are left out.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     if summary.arms.len() < 2 || summary.capacity.is_some() {
         return None;
@@ -36,7 +36,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What the processes of an arm did, by their names; several of one name are one.
+/// The work of an arm's processes, by name; several of the same name are added up.
 fn processes(arm: &Arm) -> BTreeMap<&str, Work> {
     let mut found: BTreeMap<&str, Work> = BTreeMap::new();
     for trial in arm.counted() {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use judge::example;
 
-    /// An arm of one trial for each list of processes: name and processor time in milliseconds; 1,000 operations ended.
+    /// An arm with one trial per list of processes: name and processor time in milliseconds; 1,000 operations ended.
     fn arm(name: &str, trials: &[&[(&str, u64)]]) -> Arm {
         let model = example::flawless(1).arms.remove(0);
         let trial = |processes: &&[(&str, u64)]| {

@@ -71,7 +71,7 @@ fn a_quantile_around_a_drift_is_told() {
     assert!(page.contains("quantiles are those of runs that take the same course"), "{page}");
 }
 
-/// A run of so many trials; the k-th is slower by `factor` and by a few per cent of its own.
+/// A run of this many trials; the k-th is slower by `factor` and by a few per cent of its own.
 fn run(id: &str, trials: u32, factor: f64) -> Summary {
     let mut summary = example::summary();
     summary.run.id = id.to_owned();

@@ -19,8 +19,8 @@ impl Chance {
     }
 }
 
-/// A test of one server in order of arrival, by Lindley's recursion. `served` gives the service rate from the
-/// number of the step and whether the server was ever overloaded.
+/// A test of one server in order of arrival, by Lindley's recursion. `served` gives the service rate from whether the
+/// server was ever overloaded.
 fn hysteresis(seed: u64, served: impl Fn(bool) -> f64) -> Stairs {
     let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut test = HysteresisTest::new(LOW, STEP * SECOND, SECOND);
@@ -48,7 +48,7 @@ fn hysteresis(seed: u64, served: impl Fn(bool) -> f64) -> Stairs {
     test.judge(14)
 }
 
-/// Silent on a queue that has no memory; 500 of them under `PROOFLOAD_PROOF=1`.
+/// No hysteresis on a queue without memory; 500 of them under `PROOFLOAD_PROOF=1`.
 #[test]
 fn a_plain_queue_comes_down_as_it_went_up() {
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
@@ -63,7 +63,7 @@ fn a_plain_queue_comes_down_as_it_went_up() {
 #[test]
 fn a_server_that_stays_slow_after_an_overload_is_told() {
     for seed in 1..=5 {
-        // A cache that the overload emptied: half as fast from then on.
+        // The overload emptied a cache: the server is half as fast from then on.
         let stairs =
             hysteresis(seed, |was_overloaded| if was_overloaded { 500.0 } else { 1_000.0 });
         assert!(shows_hysteresis(&stairs), "seed {seed}: {stairs:?}");
@@ -74,7 +74,7 @@ fn a_server_that_stays_slow_after_an_overload_is_told() {
 
 #[test]
 fn time_to_recover_counts_from_the_end_of_the_highest_step() {
-    // One server of fixed times: at 1.1 low ends it falls behind by 4 % for 20 s, and works that off at 6 %.
+    // One server with fixed service times: at 1.1 low ends it falls behind by 4 % for 20 s, and catches up by 6 %.
     let mut test = HysteresisTest::new(1_000.0, STEP * SECOND, SECOND);
     let rates = rates(1_000.0);
     let (mut free, mut arrival) = (0.0_f64, 0.0);

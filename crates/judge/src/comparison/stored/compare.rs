@@ -14,7 +14,7 @@ use crate::comparison::contrast::{Contrast, Pairing};
 use crate::comparison::metric::Metric;
 use crate::findings;
 
-/// What is compared where nobody says otherwise.
+/// Metrics that are compared by default.
 const METRICS: [&str; 4] = ["goodput", "p50", "p99", "failed"];
 /// Trials a side that are advisable.
 const ADVISABLE: u64 = 10;
@@ -28,7 +28,7 @@ pub struct StoredRun<'a> {
     pub plan: &'a Value,
 }
 
-/// What comes of it.
+/// The comparison of stored runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredComparison {
     /// Always `proofload-comparison/1`.
@@ -37,9 +37,9 @@ pub struct StoredComparison {
     pub baseline: Vec<String>,
     /// Runs of the candidate.
     pub candidate: Vec<String>,
-    /// In what they differ besides what is compared.
+    /// Other differences between the runs than the compared one.
     pub unlike: Vec<String>,
-    /// What a reader must know.
+    /// Notes that a reader must know.
     pub notes: Vec<String>,
     /// One for each arm and metric.
     pub comparisons: Vec<Comparison>,
@@ -54,18 +54,18 @@ struct ArmOf<'a> {
     arm: &'a str,
 }
 
-/// What of two arms is compared.
+/// Two arms, compared in one metric.
 struct ArmComparison<'a> {
     arm: &'a str,
     factors: &'a BTreeMap<String, Value>,
     contrast: Contrast<'a>,
-    /// The best that a bound can come to after the trials that are left out.
+    /// The best result that a bound can have, given the trials that are left out.
     left_out: Judgement,
 }
 
-/// Holds runs against each other, arm by arm, over the trials that may be used.
+/// Compares runs arm by arm, over the trials that may be used.
 ///
-/// Shape: at least one run on each side. `unlike` is only handed on.
+/// Shape: at least one run on each side. `unlike` is only passed on.
 pub fn compare(
     baseline: &[StoredRun<'_>],
     candidate: &[StoredRun<'_>],
@@ -143,7 +143,7 @@ fn arm_comparisons<'a>(
     all
 }
 
-/// Arms of the same name; or the only arm of each side, whatever they are called.
+/// Arms with the same name; or the only arm of each side, whatever their names.
 fn pairs<'a>(baseline: &[StoredRun<'a>], candidate: &[StoredRun<'a>]) -> Vec<(&'a Arm, &'a Arm)> {
     let (old, new) = (&baseline[0].summary.arms, &candidate[0].summary.arms);
     if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
@@ -153,7 +153,7 @@ fn pairs<'a>(baseline: &[StoredRun<'a>], candidate: &[StoredRun<'a>]) -> Vec<(&'
     new.iter().filter_map(same).collect()
 }
 
-/// Operations and metrics: the usual ones, those that the plan compares, those that bounds name.
+/// Operations and metrics: the default ones, those that the plan compares, and those that bounds name.
 fn metrics(baseline: &[StoredRun<'_>], bounds: &[RatioCriterion]) -> Vec<(String, String)> {
     let all = || names::ALL.to_owned();
     let mut found: Vec<(String, String)> =
@@ -194,8 +194,8 @@ fn crowded(side: &[StoredRun<'_>], arm: &str) -> usize {
     side.iter().map(of_run).sum()
 }
 
-/// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
-/// was never steady leaves every bound open.
+/// The best result after trials are left out, since that is not by chance: an overloaded candidate meets no bound,
+/// and a trial without a steady state leaves every bound undecided.
 fn left_out(baseline: ArmOf<'_>, candidate: ArmOf<'_>) -> Judgement {
     let has = |one: ArmOf<'_>, validity: Validity| {
         counted(one.runs, one.arm).any(|trial| trial.validity == validity)
@@ -210,8 +210,8 @@ fn left_out(baseline: ArmOf<'_>, candidate: ArmOf<'_>) -> Judgement {
 }
 
 impl ArmComparison<'_> {
-    /// The best that a bound can come to, whatever the trials with a value say. If only the candidate has
-    /// trials without one, it is worse than any number.
+    /// The best result that a bound can have, whatever the values of the other trials. If only the candidate has
+    /// trials without a value, it is worse than any number.
     fn at_best(&self, bound: &RatioCriterion) -> Judgement {
         match self.contrast.without() {
             _ if self.left_out == Judgement::Fail => Judgement::Fail,
@@ -221,12 +221,12 @@ impl ArmComparison<'_> {
         }
     }
 
-    /// Trials of each side.
+    /// Number of trials on each side.
     fn sizes(&self) -> [usize; 2] {
         self.contrast.sides.each_ref().map(Vec::len)
     }
 
-    /// In how many trials the closed load waited for its processor.
+    /// A note on the trials whose closed load waited for its processor.
     fn crowd(&self) -> Option<String> {
         let ([old, new], [of_old, of_new]) = (self.contrast.crowded, self.sizes());
         let undecided = if self.contrast.is_crowded() { "not decided: " } else { "" };
@@ -239,7 +239,7 @@ impl ArmComparison<'_> {
         })
     }
 
-    /// Which trials have no value.
+    /// A note on the trials that have no value.
     fn valueless(&self) -> Option<String> {
         let ([old, new], [of_old, of_new]) = (self.contrast.without(), self.sizes());
         let (operation, name) = (&self.contrast.operation, &self.contrast.name);
@@ -252,7 +252,7 @@ impl ArmComparison<'_> {
         })
     }
 
-    /// Which runs these are is left open.
+    /// Names of baseline and candidate are not filled in.
     fn finish(&self, p: f64, tests: usize, rehearsal: bool) -> Comparison {
         let decided = self.contrast.decided(p, rehearsal);
         let is_open = decided.result == Change::Undecided && !rehearsal;
@@ -268,7 +268,7 @@ impl ArmComparison<'_> {
         }
     }
 
-    /// Trials a side. What few operations or a crowd leave open is no matter of the spread between trials.
+    /// Trials per side that would decide. More trials do not help where few operations or a crowd are the reason.
     fn needs(&self, tests: usize) -> Option<u64> {
         let needed = match self.contrast.moments?.1 {
             Some(spread) => trials_needed(spread, self.contrast.scale(), tests)?,
@@ -296,7 +296,7 @@ fn notes(
     notes.extend(too_few(compared));
     notes.extend(compared.iter().filter_map(ArmComparison::valueless));
     let mut crowds: Vec<String> = compared.iter().filter_map(ArmComparison::crowd).collect();
-    // The same for each metric of an arm, which stand together.
+    // All metrics of an arm have the same note, one after the other.
     crowds.dedup();
     notes.extend(crowds);
     let all = baseline.iter().chain(candidate).flat_map(|run| run.summary.counted());
@@ -318,7 +318,7 @@ fn notes(
     notes
 }
 
-/// What so few trials cannot say, of the arm with the fewest.
+/// A note on the arm with the fewest trials, if those are too few.
 fn too_few(compared: &[ArmComparison<'_>]) -> Option<String> {
     let sizes = || compared.iter().filter_map(|one| one.sizes().into_iter().min());
     let (least, most) = (sizes().min()?, sizes().max()?);

@@ -1,13 +1,13 @@
-//! Whether two runs may be compared: they differ in what is compared, and in nothing else.
+//! Whether two runs may be compared: they must not differ in anything but the compared property.
 
 use serde_json::Value;
 
 use super::compare::StoredRun;
 
-/// Parts of a plan that do not matter to a comparison, or are what is compared: seeds and order, words,
-/// judgement; the number of workers, which is part of the machine; the system that was started, and addresses.
+/// Parts of a plan that do not affect a comparison, or are the compared property: seeds and order, titles, criteria,
+/// the number of workers (which is part of the machine), the system that was started, and addresses.
 ///
-/// By path: the same word in a body, a header or a setting is part of the work.
+/// These are whole paths: the same word in a body, a header or a setting is part of the work.
 const PASSED_OVER: [&str; 9] = [
     "plan.seed",
     "plan.trials",
@@ -20,7 +20,7 @@ const PASSED_OVER: [&str; 9] = [
     "plan.arms[].targets[].url",
 ];
 
-/// In what two runs differ besides what is compared; empty if they are alike.
+/// The differences between two runs, except for the compared property; empty if they are alike.
 pub fn differences(one: StoredRun<'_>, other: StoredRun<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let (left, right) = (&one.summary.run, &other.summary.run);
@@ -44,7 +44,7 @@ pub fn differences(one: StoredRun<'_>, other: StoredRun<'_>) -> Vec<String> {
     found
 }
 
-/// Whether any entries of lists are meant by this path to one entry.
+/// Whether this path matches one of [`PASSED_OVER`], where `[]` is any entry of a list.
 fn is_passed_over(path: &str) -> bool {
     let mut parts = path.split('[');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -79,7 +79,7 @@ fn collect(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A value in a few characters.
+/// A value, shortened.
 fn short(value: &Value) -> String {
     const MOST: usize = 40;
     let text = match value {

@@ -1,8 +1,8 @@
-//! Stored runs held against each other: trials without blocks, of another day.
+//! Compares stored runs: unpaired trials from different sessions.
 //!
-//! What drifted between the runs cannot be told from what changed, and the result says so. In reading
-//! order: [`differences`] whether two runs may be compared at all; [`RatioCriterion`] a criterion on ratios;
-//! [`compare()`] does it.
+//! Drift between the runs cannot be separated from a change, and the result says so. In reading order:
+//! [`differences`] says whether two runs may be compared at all; [`RatioCriterion`] is a criterion on ratios;
+//! [`compare()`] compares.
 
 mod compare;
 pub mod differences;

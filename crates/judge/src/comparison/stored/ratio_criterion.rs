@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::comparison::metric::Metric;
 
-/// What a message says it expected.
+/// The expected form, for error messages.
 const FORM: &str = "a metric, an operator and a percentage of the baseline, such as `p99 < 110%`";
 const OPERATORS: [&str; 4] = ["<=", ">=", "<", ">"];
 
-/// A bound of candidate over baseline.
+/// A bound on the ratio of candidate to baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioCriterion {
     /// As written.
@@ -81,8 +81,8 @@ impl RatioCriterion {
         })
     }
 
-    /// Passes if the whole interval keeps the bound, fails if the whole interval breaks it; never better
-    /// than `at_best`.
+    /// Passes if the whole interval meets the bound, fails if the whole interval breaks it; never better than
+    /// `at_best`.
     pub(super) fn judge(
         &self,
         arm: &str,

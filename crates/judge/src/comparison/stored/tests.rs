@@ -5,11 +5,12 @@ use super::differences::differences;
 use super::{RatioCriterion, StoredComparison, StoredRun, compare};
 use crate::example;
 
-/// A run of so many trials; the k-th is slower by `factor` and by a few per cent of its own.
+/// A stored run with its plan.
 fn stored<'a>(summary: &'a Summary, plan: &'a Value) -> StoredRun<'a> {
     StoredRun { summary, plan }
 }
 
+/// A run of this many trials; the k-th is slower by `factor` and by a few per cent of its own.
 fn run(id: &str, trials: u32, factor: f64) -> Summary {
     let mut summary = example::summary();
     summary.run.id = id.to_owned();
@@ -191,7 +192,7 @@ fn a_bound_on_what_is_not_there_is_told() {
     assert_eq!(found.criteria[0].observed, None);
 }
 
-/// The same without p99 in so many of its trials, as if more than one in a hundred had failed there.
+/// The same run without p99 in this many of its trials, as if more than one in a hundred had failed there.
 fn failing(mut run: Summary, trials: usize) -> Summary {
     for trial in &mut run.arms[0].trials[..trials] {
         let quantiles = &mut trial.total.outcome_time.quantiles;
@@ -241,7 +242,7 @@ fn a_bound_is_not_met_by_leaving_trials_out() {
 fn trials_that_do_not_count_are_neither_compared_nor_missed() {
     let (old, mut new) = (run("old", 10, 1.0), run("new", 10, 1.0));
     let whole = compared(&old, &new, &["p50 < 110%"]);
-    // Two that are four times as slow, and one that was spoiled.
+    // Three trials that are four times as slow and do not count: two A/A trials and a superseded one.
     for (counts_for, validity) in [
         (CountsFor::Noise, Validity::Valid),
         (CountsFor::Noise, Validity::Overload),

@@ -84,27 +84,27 @@ fn what_can_no_longer_be_reached_is_given_up() {
 
 #[test]
 fn a_quantile_is_given_up_when_no_rest_can_leave_the_run_undecided() {
-    // Of 12,000 in at least 16 windows, n/φ ≥ 15 lie at the bound, and 15·0.307/0.953 = 4.84 where the median carries:
-    // 21 % are beyond p99 for certain, and 200 of the first second might be a burst.
+    // Of 12,000 in at least 16 windows, n/φ ≥ 15 lie at the bound, and 15·0.307/0.953 = 4.84 after φ is carried over
+    // from the median: 21 % are certainly beyond p99, while 200 in the first second might be a burst.
     let why = "2,600 operations are beyond 20.0 ms, and p99 allows 120 of 12,000";
     check(LOAD, "p99 < 20ms", slow_from(30), Some((42, why)));
-    // Service time belongs to the second of the finish.
+    // A service time belongs to the second in which the operation finishes.
     let fewer = "2,594 operations are beyond 20.0 ms, and p99 allows 120 of 12,000";
     check(LOAD, "home service p99 < 20ms", slow_from(30), Some((42, fewer)));
     let why = "4,000 operations are beyond 20.0 ms, and p95 allows 600 of 12,000";
     check(LOAD, "p95 < 20ms", slow_from(30), Some((49, why)));
-    // More than half are too slow, and so many might be half of a slow wave.
+    // More than half are too slow, but these might be half of a slow wave.
     check(LOAD, "p50 < 20ms", slow_from(25), None);
     let why = "9,000 operations are beyond 20.0 ms, and p50 allows 6,000 of 12,000";
     check(LOAD, "p50 < 20ms", slow_from(2), Some((46, why)));
     check(LOAD, "p99 < 1s", |index| Op::answered(if index < 130 { 2_000 * MS } else { MS }), None);
     let why = "0 operations are beyond 20.0 ms, and p50 needs more than 6,000 of 12,000";
     check(LOAD, "p50 > 20ms", |_| Op::answered(MS), Some((44, why)));
-    // The bucket of the bound may lie on either side of it.
+    // The bucket of the bound contains values on both sides of it.
     check(LOAD, "p50 > 20ms", |_| Op::answered(20 * MS - 1_000), None);
 }
 
-/// Chance from 0 to 1, by seed and place.
+/// A number from 0 to 1, by seed and place.
 fn chance(seed: u64, place: u64) -> f64 {
     let mut state = (seed << 32 ^ place).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -130,7 +130,7 @@ fn stretched(seed: u64) -> Simulated {
 
 #[test]
 fn what_is_given_up_by_chance_would_have_failed_in_full() {
-    // Seeds: a few in `make test`, where ten wrong ones of a hundred would be seen for certain.
+    // A few seeds in `make test`, where ten wrong ones in a hundred would certainly be noticed.
     let seeds = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 1_000 } else { 60 };
     let (mut given_up, mut failed, mut wrong, mut naive_wrong) = (0, 0, 0, 0);
     for seed in 0..seeds {
@@ -144,7 +144,7 @@ fn what_is_given_up_by_chance_would_have_failed_in_full() {
             let Metric::Quantile(q) = criterion.metric else { panic!("a quantile") };
             let fails = judged.result == record::summary::Judgement::Fail;
             let beyond = made.trial.totals.total().response_time.count_above(20 * MS);
-            // As if operations were independent, with no other slow one.
+            // As if operations were independent, and no other one were slow.
             let naive = proportion::judge(beyond, 12_000, 1.0, 1.0 - q, 0.95) == LimitSide::Above;
             failed += u32::from(fails);
             given_up += u32::from(lost.contains(&judged.text));
@@ -172,7 +172,7 @@ fn failures_are_beyond_every_bound() {
         }),
         ..Op::answered(MS)
     };
-    // Of fewer windows than 16 nobody knows how they would differ.
+    // With fewer than 16 windows, the dispersion between them is unknown.
     check(LOAD, "p99 < 1s", one, Some((14, why)));
     check(LOAD, "max < 1s", failing(&[8]), Some((8, "an operation never succeeded")));
     check(LOAD, "max < 20ms", slow_from(12), Some((12, "it is already at least 30.0 ms")));
@@ -256,7 +256,7 @@ fn each_arm_of_a_duet_is_held_to_its_own_windows() {
         (1, 1),
         "three failures in each"
     );
-    // What two of three failures of an arm leave open, the other arm's do not decide.
+    // Each arm has two failures, which are allowed; failures of the other arm do not count.
     let made = run(LOAD, "failed <= 2", failing(&[7, 9]));
     let mut fail_fast = FailFast::new(&plan);
     fail_fast.begin(&plan.trials, made.trial.window_ns);
@@ -283,12 +283,12 @@ fn a_quantile_of_several_trials_is_given_up_when_too_many_of_all_are_slow() {
         }
         lost
     };
-    // 21 % of 36,000 are reached within 37 s.
+    // The 36,000 operations reach 21 % within 37 s.
     assert_eq!(lost(&[true, true]), Some((1, 36)));
     assert_eq!(lost(&[false, true, true]), Some((2, 36)));
 }
 
-/// In which trial a plan of these trials of one arm, each with two failures, was given up.
+/// The trials in which a plan of these trials of one arm was given up, with two failures in each executed one.
 fn given_up_with(criterion: &str, planned: &[u32], executed: &[(u32, u32)]) -> Vec<u32> {
     let made = run(LOAD, criterion, failing(&[7, 9]));
     let trial = |(index, block)| TrialPlan { index, block, ..made.plan.trials[0].clone() };
@@ -310,7 +310,7 @@ fn a_block_that_is_executed_again_counts_once() {
     assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (2, 2)]), [2]);
     assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1)]), [0; 0]);
     assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1), (2, 2)]), [2]);
-    // Once lost in a trial that fell, and lost again in its repetition.
+    // Lost in a trial that ended early, and again in its repetition.
     assert_eq!(given_up_with("failed == 0", &planned, &[(1, 1), (3, 1)]), [1, 3]);
 }
 

@@ -11,7 +11,7 @@ fn run(criteria: &[&str], service: impl Fn(u64) -> u64) -> Simulated {
     simulate(&file(load, criteria), 200, 12_000, |index| Op::answered(service(index)))
 }
 
-/// What is found after so many seconds.
+/// The precision that is reported after this many seconds.
 fn found(made: &Simulated, seconds: u64) -> Option<String> {
     let mut precision = Precision::new(&made.plan, &made.plan.arms[0]);
     made.windows().iter().filter(|window| window.number < seconds).for_each(|window| {
@@ -61,7 +61,7 @@ fn a_quantile_without_support_is_not_known_however_narrow() {
 
 #[test]
 fn seconds_that_differ_make_intervals_wide() {
-    // Every fifth second all take 10 ms: p50 is 1 ms for sure, and p90 anything.
+    // Every fifth second, all operations take 10 ms: p50 is certainly 1 ms, and p90 can be anything.
     let uneven = |index: u64| if index / 200 % 5 == 4 { 10 * MS } else { even(index) };
     assert!(found(&run(&["p50 < 20ms"], even), 30).is_some());
     assert_eq!(found(&run(&["p75 < 20ms"], uneven), 60), None);
@@ -110,7 +110,7 @@ fn a_quarter_of_an_hour_takes_no_more_memory_than_a_minute() {
         precision.add(window);
         after.push(bytes(&precision.series[0]));
     }
-    // 60 windows and their sum, 32 kB each; then the sum, and 8 bytes a window and threshold.
+    // 60 windows and their sum, 32 kB each; later the sum, and 8 bytes for each window and threshold.
     let histogram = Histogram::memory(COARSE) as usize;
     assert_eq!(histogram, 31_744);
     assert_eq!(after.iter().max(), Some(&(61 * histogram)));

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// 20/s for 60 s with times that grow from 1 to 6 ms, and up to 1 ms by chance; of one in `slow`, in the last third, 300 ms.
+/// 20/s for 60 s with times that grow from 1 to 6 ms, plus up to 1 ms by chance; in the last third, one in `slow`
+/// takes 300 ms.
 fn growing(criteria: &[&str], slow: u64) -> Simulated {
     let load =
         "rate = \"20/s\"\narrivals = \"constant\"\nduration = \"60s\"\nsteady_state = \"reported\"";
@@ -20,7 +21,7 @@ fn a_quantile_of_a_system_that_grows_is_judged_around_its_drift() {
     let seen: Vec<_> = summary.criteria.iter().map(|one| (one.result, one.drifting)).collect();
     let quantiles = [(Pass, true), (Pass, true), (Pass, true), (Fail, true)];
     assert_eq!(seen, [&quantiles[..], &[(Pass, false)]].concat());
-    // Of 1,200 operations 15 are slow, where 12 and 60 are allowed, and then 199.
+    // Of 1,200 operations first 15 are slow, then 199; p99 allows 12, and p95 allows 60.
     let results = |slow| -> Vec<Judgement> {
         let summary = growing(&asked[..2], slow).summary();
         summary.criteria.iter().map(|one| one.result).collect()

@@ -1,4 +1,4 @@
-//! What an undecided criterion says of its reason and its place.
+//! The reason and the place that the finding for an undecided criterion names.
 
 use super::*;
 

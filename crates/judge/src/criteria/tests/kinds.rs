@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of the failures, every one was a time-out.
+/// Every failure was a time-out.
 #[test]
 fn kinds_of_failure_are_judged_apart() {
     let asked = ["timeout == 0", "wrong_content == 0", "home timeout == 1200", "status == 0"];

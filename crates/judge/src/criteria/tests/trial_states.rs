@@ -1,4 +1,4 @@
-//! What the course of a trial leaves of an answer.
+//! How the state of a trial restricts the result of a criterion.
 
 use super::*;
 

@@ -30,7 +30,7 @@ fn validity(summary: &Summary) -> (Validity, &[String]) {
     (trial.validity, &trial.reasons)
 }
 
-/// Those of this table.
+/// The findings of this table.
 fn found(summary: &Summary) -> Vec<&Finding> {
     summary.findings.iter().filter(|one| CODES.contains(&one.code.as_str())).collect()
 }
@@ -98,7 +98,7 @@ fn a_slow_start_asks_for_a_longer_warm_up() {
 
 #[test]
 fn a_rate_above_capacity_is_told_once_as_a_backlog() {
-    // 550/s come in to a target that does 500/s: whoever comes after t seconds waits t/10.
+    // 550/s arrive at a target that serves 500/s: an operation that arrives after t seconds waits t/10.
     let summary = minute(REQUIRED, |second| 4.0 + second * 100.0);
     let finding = only(&summary, "growing-backlog");
     assert!(

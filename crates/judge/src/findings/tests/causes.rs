@@ -1,4 +1,4 @@
-//! Counters, times that give their cause away, and processes: each row with its evidence and without.
+//! Counters, times that reveal their cause, and processes: each kind of finding with its evidence and without.
 
 use record::summary::{Process, System};
 use record::{FailureKind, Outcome};
@@ -18,7 +18,7 @@ fn connects(made: &mut Simulated, milliseconds: &[u64]) {
     milliseconds.iter().for_each(|ms| times.record(ms * MS));
 }
 
-/// Answered in 2 ms, but one in `every` in `slow` ms.
+/// Answered in 2 ms, except that one in `every` takes `slow` ms.
 fn mostly(every: u64, slow: u64) -> Simulated {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
     simulate(&file(load, &[]), 1_000, 10_000, |index| {
@@ -26,7 +26,7 @@ fn mostly(every: u64, slow: u64) -> Simulated {
     })
 }
 
-/// Answered in so many milliseconds, all of them.
+/// Each answered in this many milliseconds.
 fn open_in(service: u64) -> Simulated {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
     simulate(&file(load, &[]), 1_000, 10_000, |_| Op::answered(service * MS))
@@ -199,7 +199,7 @@ fn steps_of_a_timer_are_named() {
 
 #[test]
 fn steps_of_the_targets_own_work_are_no_timers() {
-    // Four under way in a server of one thread, each 20 ms of work: who comes k-th waits for k of them.
+    // Four in flight in a server with one thread, each with 20 ms of work: the k-th one waits for k of them.
     let queued_of = |count: u64, cpu_each_ns: u64| {
         let load = "connections = 4\nduration = \"20s\"";
         let mut made = simulate(&file(load, &[]), count / 20, count, |index| {
@@ -217,7 +217,7 @@ fn steps_of_the_targets_own_work_are_no_timers() {
     };
     let queued = |cpu_each_ns: u64| queued_of(1_000, cpu_each_ns);
     assert!(!has(&queued(20 * MS), "timer-steps"), "work");
-    // A fifth of them work for 20 ms each: a tenth of a step on average, and no processor time left.
+    // Each uses 2 ms of processor time: a tenth of a step, but the process has no processor time left.
     assert!(!has(&queued_of(10_000, 2 * MS), "timer-steps"), "full");
     assert!(has(&queued_of(10_000, MS / 10), "timer-steps"), "idle");
     assert!(!has(&queued(20 * MS), "bimodal"), "one way of being served, four places in a queue");

@@ -1,11 +1,11 @@
-//! What several trials show alike.
+//! Findings that several trials share.
 
 use record::summary::{Arm, Finding, Severity, Summary, TrialSummary};
 
 use crate::example;
 use crate::findings::groups;
 
-/// A run of these arms with so many trials each, and these findings: arm, trial, evidence.
+/// A run of these arms with this many trials each, and these findings: arm, trial, evidence.
 fn run(arms: &[&str], trials: u32, code: &str, found: &[(usize, u32, f64)]) -> Summary {
     let mut summary = example::summary();
     let trial = summary.arms[0].trials[0].clone();

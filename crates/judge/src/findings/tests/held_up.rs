@@ -1,4 +1,4 @@
-//! A system that waited for its processors while other programs had them.
+//! A system that waited for its processors while other programs used them.
 
 use plan::experiment::Options;
 use plan::plan::TrialPlan;
@@ -12,24 +12,24 @@ const LOAD: &str =
     "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"\nsteady_state = \"reported\"";
 const SECOND: u64 = 1_000 * MS;
 
-/// Ten seconds on two processors: what the system used and waited for, and what all programs used.
+/// Ten seconds on two processors: processor time and waiting of the system, and processor time of all programs.
 struct Used {
     ran_ms: u64,
     waited_ms: u64,
     programs_ms: u64,
 }
 
-/// Others used 15 s of 19.5 s, so 4.6 of the 6 s of waiting are theirs.
+/// Others used 15 s of 19.5 s, so they caused 4.6 s of the 6 s of waiting.
 const CROWDED: Used = Used { ran_ms: 4_000, waited_ms: 6_000, programs_ms: 19_500 };
 
-/// A rate at which answers take 30 ms, and this is asked of them.
+/// A load whose answers take 30 ms, with this criterion.
 fn made(criterion: &str, used: &Used, change: impl FnOnce(&mut Simulated)) -> Summary {
     let mut made = begun(10_000, criterion, used);
     change(&mut made);
     made.summary()
 }
 
-/// The same, of which so many operations of 10,000 were begun.
+/// The same, where this many operations of 10,000 were begun.
 fn begun(begun: u64, criterion: &str, used: &Used) -> Simulated {
     let mut made = simulate(&file(LOAD, &[criterion]), 1_000, 10_000, |index| Op {
         outcome: (index < begun).then_some(Outcome::Succeeded),
@@ -39,7 +39,7 @@ fn begun(begun: u64, criterion: &str, used: &Used) -> Simulated {
     made
 }
 
-/// The trial on such a machine.
+/// Puts the trial on such a machine.
 fn crowd(trial: &mut TrialFacts, used: &Used) {
     let process = Process {
         cpu_ns: used.ran_ms * MS,
@@ -86,7 +86,7 @@ fn what_passes_beside_others_has_passed_and_counts_are_judged() {
 fn a_system_that_crowds_itself_or_never_waits_fails_as_ever() {
     let alone = Used { programs_ms: 4_600, ..CROWDED };
     let served = Used { waited_ms: 200, ..CROWDED };
-    // Its own threads fill the processors, and what others used is a twentieth of it.
+    // Its own threads fill the processors; others use a twentieth of that time.
     let saturated = Used { ran_ms: 18_000, waited_ms: 6_000, programs_ms: 19_500 };
     for used in [alone, served, saturated] {
         let summary = made("p99 < 20ms", &used, |_| ());

@@ -1,4 +1,4 @@
-//! What a level adds in one part, block by block.
+//! The time that a level adds in one part, block by block.
 
 use record::summary::{Arm, Finding};
 
@@ -16,21 +16,21 @@ fn claim(arms: &[Arm]) -> Option<String> {
     found(arms).map(|one| one.claim)
 }
 
-/// A trial of a front of which so much passes outside, that takes so long itself, and that waits in `gateway` inside of
-/// it: all of it in microseconds.
+/// A trial of a front, in microseconds: the time outside of it, its own time, and the time that it waits for
+/// `gateway` inside it.
 fn trial([outside, itself, waited]: [u64; 3]) -> Simulated {
     let parts = [("front", (itself + waited) * US), ("gateway", waited * US)];
     behind_a_front(move |_| (outside + itself + waited) * US, &parts)
 }
 
-/// Five blocks, each so far from it where it waits.
+/// Five blocks, each with this offset of the time that it waits.
 fn blocks(times: [u64; 3], off: [i64; 5]) -> Vec<Simulated> {
     let [outside, itself, waited] = times;
     let made = off.map(|off| trial([outside, itself, waited.strict_add_signed(off)]));
     made.into()
 }
 
-/// Five blocks that wait for nothing, each so far from it in the front itself.
+/// Five blocks that do not wait, each with this offset of the front's own time.
 fn free(off: [i64; 5]) -> Vec<Simulated> {
     off.map(|off| trial([100, 500_u64.strict_add_signed(off), 0])).into()
 }
@@ -40,7 +40,7 @@ const SPREAD: [i64; 5] = [2, -6, 6, -4, 2];
 
 #[test]
 fn the_part_that_a_level_couples_to_the_answer_is_named() {
-    // 8 ms where it waits, and 0.1 ms in the front itself.
+    // 8 ms of waiting, and 0.1 ms more in the front itself.
     let coupled = blocks([100, 600, 8_000], SPREAD);
     let finding = found(&arms(10, [("direct", free(CALM)), ("front", coupled)])).unwrap();
     // Differences of 8,102, 8,090, 8,110, 8,094 and 8,104 µs: deviation 8, t(4) = 2.776.
@@ -67,7 +67,7 @@ fn the_part_that_a_level_couples_to_the_answer_is_named() {
 
 #[test]
 fn the_deepest_part_is_meant_and_a_part_by_itself() {
-    // The front holds the gateway, and takes longer itself.
+    // The front contains the gateway, and itself takes longer.
     let slower = blocks([100, 4_500, 0], [0, 1, 2, 3, 4]);
     let claim = claim(&arms(10, [("direct", free(CALM)), ("front", slower)])).unwrap();
     assert!(claim.contains(" of that in `front` (home at connections = 10)"), "{claim}");
@@ -130,7 +130,7 @@ fn a_part_that_one_of_the_arms_does_not_tell_is_not_compared() {
 
 #[test]
 fn nothing_is_told_of_arms_that_are_alike() {
-    // What each takes is anything within a factor of nine, from block to block.
+    // Times vary by up to a factor of nine between blocks.
     let mut state = 11_u64;
     let mut off = |most: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

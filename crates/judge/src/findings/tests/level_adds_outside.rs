@@ -1,4 +1,4 @@
-//! What a level adds outside of a part, block by block.
+//! The time that a level adds outside of a part, block by block.
 
 use plan::comparison::Comparison;
 use record::summary::{Arm, Finding, Machine};
@@ -11,7 +11,7 @@ use crate::simulated::summary_of;
 
 const US: u64 = 1_000;
 
-/// Blocks of both paths at so many connections, of what each block holds.
+/// An arm of these blocks for each path, at this many connections.
 pub(super) fn arms<const N: usize>(
     connections: u64,
     levels: [(&str, Vec<Simulated>); N],
@@ -52,7 +52,7 @@ fn the_level_that_adds_time_outside_of_the_common_part_is_named() {
     let direct = || vec![trial(600, 390)];
     let fronted = [("front", 20_500 * US), ("gateway", 400 * US)];
     let front = || vec![behind_a_front(|_| 20_700 * US, &fronted)];
-    // 20.3 ms against 210 µs.
+    // 20.3 ms minus 210 µs.
     assert_eq!(
         added(&arms(10, [("direct", direct()), ("front", front())])).unwrap(),
         "path = front adds 20.1 ms, 97.1 % of the service time, outside of `gateway` (home at connections = 10), which \
@@ -73,7 +73,7 @@ fn the_level_that_adds_time_outside_of_the_common_part_is_named() {
     assert_eq!(added(&more), None, "they differ in two levels");
 }
 
-/// Five blocks about a service time, each so far from it, in microseconds.
+/// Five blocks with a service time, each with its offset, in microseconds.
 fn blocks(service_us: u64, off: [i64; 5]) -> Vec<Simulated> {
     off.into_iter().map(|off| trial(service_us.strict_add_signed(off), 20)).collect()
 }
@@ -103,7 +103,7 @@ fn what_blocks_agree_about_is_told_however_short_it_is() {
 
 #[test]
 fn nothing_is_told_where_nothing_is_added() {
-    // Means of arms that are alike, off by up to three quarters from block to block.
+    // Equal arms, whose means are off by up to three quarters from block to block.
     let mut state = 7_u64;
     let mut off = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -127,7 +127,7 @@ fn what_the_generator_may_have_added_itself_is_not_told() {
         arms(1, [("direct", direct()), ("front", made)])
     };
     assert!(added(&front(500)).is_some());
-    // 372 µs of the worker more for each of 4,840 operations; the interval begins at 350.
+    // 372 µs more of the worker for each of 4,840 operations; the interval begins at 350 µs.
     assert_eq!(added(&front(2_300)), None);
 }
 

@@ -1,4 +1,5 @@
-//! Where the time is, from what parts of the target say; and the shape of a search behind a slow front.
+//! Where the time goes, from the times that parts of the target report; and the distribution of a search behind a
+//! slow front.
 
 use plan::operation::Part;
 use record::summary::{Process, System};
@@ -8,13 +9,13 @@ use crate::simulated::SPANS;
 
 const US: u64 = 1_000;
 
-/// Ten connections, one worker, 484 operations a second for ten seconds; of five operations one is slow.
+/// Ten connections, one worker, 484 operations a second for ten seconds, with these service times and parts.
 pub(super) fn behind_a_front(service: impl Fn(u64) -> u64, parts: &[(&str, u64)]) -> Simulated {
     let load = "connections = 10\nduration = \"10s\"";
     telling(simulate(&file(load, &[]), 484, 4_840, |index| Op::answered(service(index))), parts)
 }
 
-/// The same with parts that tell these times, each inside the one before.
+/// The same with parts that report these times, each inside the one before.
 fn telling(mut made: Simulated, parts: &[(&str, u64)]) -> Simulated {
     let mut outer: Option<String> = None;
     for (name, time) in parts {
@@ -28,7 +29,7 @@ fn telling(mut made: Simulated, parts: &[(&str, u64)]) -> Simulated {
     made
 }
 
-/// Four in five in about 4.5 ms, one in five in about 80 ms: mean 20.7, p50 5, p95 85, p99 89 ms.
+/// Four in five take about 4.5 ms, one in five about 80 ms: mean 20.7, p50 5, p95 85, p99 89 ms.
 fn bimodal(index: u64) -> u64 {
     let spread = index * 7_919 % 1_000;
     if index * 2_654_435_761 % 100 < 20 {
@@ -71,7 +72,7 @@ fn what_a_busy_worker_may_have_made_itself_is_not_blamed_on_what_lies_between() 
         made.trial.in_flight.mean = 10.0;
         made.summary()
     };
-    // 484 µs of the worker an operation, ten of them under way.
+    // 484 µs of the worker per operation, with ten in flight.
     assert_eq!(claim(&busy(2_343), "time-outside-parts"), None);
     assert!(claim(&busy(200), "time-outside-parts").is_some());
 }
@@ -108,7 +109,7 @@ fn the_part_that_takes_most_by_itself_is_named_with_the_process_that_has_no_time
     };
     made.trial.systems = vec![System {
         name: "search".into(),
-        // The gateway uses more, on several threads.
+        // The gateway uses more, but on several threads.
         processes: vec![process("search", 7, 15_000 * MS), process("search-front", 8, 9_900 * MS)],
         ..System::default()
     }];
@@ -157,7 +158,8 @@ fn the_second_reports_shape_is_called_bimodal_with_its_share() {
 
 #[test]
 fn a_mean_that_few_operations_make_is_told_where_they_make_no_mode() {
-    // Log-logistic of shape 1.25 about 4.6 ms: its mean is 4.3 times its median, less what 4,840 draws leave out.
+    // Log-logistic of shape 1.25 around 4.6 ms: its mean is 4.3 times its median, less the part of its tail that
+    // 4,840 draws do not reach.
     let one = |index: u64| {
         let share = ((index as f64 + 0.5) * 0.618_033_988_749_895).fract();
         (4.6e6 * (share / (1.0 - share)).powf(0.8)) as u64

@@ -1,4 +1,4 @@
-//! Failures that come with neighbours.
+//! Failures by colliding operations.
 
 use record::summary::{Arm, Finding, Machine};
 
@@ -6,7 +6,8 @@ use crate::case::RunView;
 use crate::example;
 use crate::findings::{Subject, findings};
 
-/// Arms with one trial each: level of `rate`, operations a second, answers to `home`, of which so many were wrong.
+/// Arms with one trial each: level of `rate`, operations a second, answers to `home`, and how many of those were
+/// wrong.
 fn arms(levels: &[(f64, u64, u64)]) -> Vec<Arm> {
     let model = example::flawless(1).arms.remove(0);
     let made = |&(rate, answers, wrong): &(f64, u64, u64)| {
@@ -116,7 +117,7 @@ fn arms_that_differ_in_more_than_their_load_are_no_rates_of_one_race() {
         ),
         "{told}"
     );
-    // Of another way alone: the load is the same.
+    // They now differ only in `way`, with the same load.
     for arm in &mut arms {
         arm.factors.remove("rate");
         arm.trials[0].load.offered_rate = None;

@@ -1,4 +1,4 @@
-//! Rows that look at several trials.
+//! Kinds of findings that look at several trials.
 
 use record::summary::{Arm, CountsFor, Finding, Machine, TrialSummary};
 
@@ -6,7 +6,7 @@ use crate::case::RunView;
 use crate::example;
 use crate::findings::{Subject, findings};
 
-/// What is found in these arms, which nothing compares.
+/// The findings of a run with these arms and no comparison.
 fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
     findings(Subject::Run(&RunView { arms, machine, comparisons: &[], questions: 0 }))
 }
@@ -25,7 +25,7 @@ fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
     trials.iter().map(made).collect()
 }
 
-/// The same with a trial more in each arm, made of its first one, that does not count.
+/// The same, with one more trial per arm that does not count: a changed copy of its first one.
 fn with_one_aside(arms: &[Arm], change: impl Fn(&mut TrialSummary)) -> Vec<Arm> {
     let mut arms = arms.to_vec();
     for (arm, counts_for) in
@@ -85,7 +85,7 @@ fn arms_have_enough_trials_where_check_would_let_them_be_compared() {
         let found = findings(Subject::Run(&whole));
         found.into_iter().find(|one| one.code == "few-trials").map(|one| one.advice)
     };
-    // 2/2⁶ is below 5 %; of four questions 4 · 2/2⁷ is above and 4 · 2/2⁸ below.
+    // 2/2⁶ is below 5 %; for four questions, 4 · 2/2⁷ is above and 4 · 2/2⁸ below.
     assert_eq!(told(3, 0).as_deref(), Some("plan 6 blocks or more"));
     assert_eq!(told(5, 1).as_deref(), Some("plan 6 blocks or more"));
     assert_eq!(told(7, 4).as_deref(), Some("plan 8 blocks or more"));

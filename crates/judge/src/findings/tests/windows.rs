@@ -1,4 +1,4 @@
-//! What windows, forms and items show: each row with its evidence and without.
+//! Findings from windows, shapes and items: each kind with its evidence and without.
 
 use record::summary::{Expectation, Observer};
 use record::{FailureKind, Outcome};
@@ -17,7 +17,7 @@ fn answered(service: impl Fn(u64) -> u64) -> Summary {
     simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| Op::answered(service(index))).summary()
 }
 
-/// Which operations fail how.
+/// Fails the operations that `kind` selects.
 fn failing(kind: impl Fn(u64) -> bool) -> Summary {
     let one = |index| Op {
         outcome: Some(if kind(index) {
@@ -30,7 +30,7 @@ fn failing(kind: impl Fn(u64) -> bool) -> Summary {
     simulate(&file(CONSTANT, &[]), 1_000, 10_000, one).summary()
 }
 
-/// A number in [0, 1) that has no order.
+/// A number in [0, 1), without any pattern.
 fn chance(index: u64) -> f64 {
     let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -39,7 +39,7 @@ fn chance(index: u64) -> f64 {
 
 #[test]
 fn stalls_at_regular_distances_are_found_with_period_and_length() {
-    // Every 1.25 s the target stands still for 150 ms.
+    // Every 1.25 s the target stops for 150 ms.
     let stalls = answered(|index| 2 * MS + 150_u64.saturating_sub(index % 1_250) * MS);
     let said = claim(&stalls, "periodic-stalls");
     assert!(
@@ -196,7 +196,7 @@ fn response_time_against_an_item_has_a_slope_with_an_interval() {
     assert!(!has(&with(|_| 2e6), "grows-with-item"));
 }
 
-/// Exponential, M/M/1 at ρ = 0.8, and a wide product of chances, from other draws each time.
+/// Exponential, M/M/1 at ρ = 0.8, and a wide product of random numbers, from new draws each time.
 #[test]
 fn chance_has_no_shape() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();

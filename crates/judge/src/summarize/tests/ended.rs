@@ -1,4 +1,4 @@
-//! Trials that ended before their time, and runs that ended before their last trial.
+//! Trials that ended early, and runs that ended before their last trial.
 
 use record::{EarlyEnd, EndReason, Role};
 

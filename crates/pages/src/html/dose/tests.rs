@@ -25,7 +25,7 @@ fn a_panel_a_metric_has_each_dose_with_its_interval_and_the_margin() {
         chart_of(&summary).panels.into_iter().map(|panel| panel.metric).collect();
     assert_eq!(metrics, ["goodput", "p50", "p99"]);
     let p50 = panel_of(&summary, "p50");
-    // From −6.17 to +20.2 %: the margin below and the longest interval above, with 6 % of room.
+    // From −6.17 to +20.2 %: the margin below and the longest interval above, plus 6 % of space.
     assert_eq!((p50.none, p50.margin), (23.41, (5.36, 42.37)));
     let points: Vec<_> = p50.points.iter().map(|one| (one.at, one.value, one.word)).collect();
     let wanted = [

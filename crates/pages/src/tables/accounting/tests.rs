@@ -4,7 +4,7 @@ use super::*;
 use crate::{html, markdown, terminal};
 use judge::example;
 
-/// Twice each of the arms of these names, with a sink that counted less with each arm and damaged some.
+/// Two trials of each of these arms, with a sink that counted less with each arm and found some damaged.
 fn matrix(arms: &[&str]) -> Summary {
     let mut summary = example::summary();
     let model = summary.arms[0].clone();
