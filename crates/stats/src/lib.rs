@@ -21,6 +21,7 @@ pub mod dispersion;
 pub mod exceedance;
 pub mod harrell_davis;
 mod histogram;
+mod interval;
 pub mod modes;
 mod moments;
 pub mod periodic;
@@ -34,5 +35,6 @@ pub mod steady;
 pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
+pub use interval::Interval;
 pub use moments::{deviation, moments};
 pub use special::normal_quantile;

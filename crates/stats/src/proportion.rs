@@ -2,16 +2,8 @@
 //!
 //! Counts are real numbers, because n dependent operations are worth n/φ independent ones.
 
+use crate::interval::Interval;
 use crate::special::{beta_quantile, incomplete_beta, normal_quantile};
-
-/// Lower and upper bound of a share, in [0, 1].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// Lower bound.
-    pub low: f64,
-    /// Upper bound.
-    pub high: f64,
-}
 
 /// Which side of a limit a share lies on.
 #[derive(Debug, Clone, Copy, PartialEq)]

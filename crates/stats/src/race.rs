@@ -1,6 +1,7 @@
 //! Failures that come with neighbours: a share that grows with the rate as 1 − exp(−λ·w).
 
-use crate::proportion::{Interval, wilson};
+use crate::interval::Interval;
+use crate::proportion::wilson;
 use crate::special::{chi_squared_quantile, normal_quantile};
 
 /// Failures at one rate.

@@ -67,13 +67,13 @@ pub struct Headroom {
     pub demand: Option<Figure>,
     /// Which demand that is.
     #[serde(default)]
-    pub demand_is: Option<Demand>,
+    pub demand_is: Option<DemandKind>,
 }
 
 /// Which demand a headroom is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Demand {
+pub enum DemandKind {
     /// On average.
     Mean,
     /// When it is greatest.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::figure::Figure;
 use super::format::{self, Format, single};
-use super::report::{Interval, MeasuredFrom, Report, Row, Run};
+use super::report::{MeasuredFrom, Period, Report, Row, Run};
 
 pub(super) const FORMAT: Format = Format {
     name: "jtl",
@@ -85,7 +85,7 @@ const INTERVALS: u64 = 15;
 const SUPPORTED: u64 = 20;
 
 /// Medians by time, from the first send of the run to its last, where there are enough requests.
-fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Interval> {
+fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Period> {
     let span = (last - first) / INTERVALS + 1;
     let mut parts = vec![Vec::new(); INTERVALS as usize];
     times.iter().for_each(|(began, took)| parts[((began - first) / span) as usize].push(*took));
@@ -95,7 +95,7 @@ fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Interval> {
     let made = |(place, part): (u64, &mut Vec<u32>)| {
         let middle = (part.len() - 1) / 2;
         let p50 = f64::from(*part.select_nth_unstable(middle).1);
-        Interval {
+        Period {
             from: (place * span) as f64 * MILLI,
             to: ((place + 1) * span) as f64 * MILLI,
             count: part.len() as u64,

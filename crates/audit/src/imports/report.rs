@@ -126,7 +126,7 @@ pub struct Run {
     /// The line of the whole.
     pub total: Option<Row>,
     /// Requests by time.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<Period>,
 }
 
 /// One line of figures.
@@ -193,7 +193,7 @@ pub struct Row {
     /// What the requests were made for, when each stands for many.
     pub items: Option<Items>,
     /// The same by time.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<Period>,
 }
 
 /// Deliveries, rows, messages: what requests were made for.
@@ -215,7 +215,7 @@ pub struct Items {
 /// A stretch of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Interval {
+pub struct Period {
     /// Begin, in seconds from the start.
     pub from: f64,
     /// End.

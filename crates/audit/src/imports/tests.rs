@@ -173,7 +173,7 @@ fn fields_of_the_reference_are_those_that_are_read() {
             "run" => serde_json::from_str::<report::Run>(&object).err(),
             "row" => serde_json::from_str::<report::Row>(&object).err(),
             "items" => serde_json::from_str::<report::Items>(&object).err(),
-            "interval" => serde_json::from_str::<report::Interval>(&object).err(),
+            "interval" => serde_json::from_str::<report::Period>(&object).err(),
             "claim" => serde_json::from_str::<claims::Claim>(&object).err(),
             _ => serde_json::from_str::<claims::Headroom>(&object).err(),
         };

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imports::Report;
-use crate::imports::claims::{Claim, Demand, Limit, Relation, metric_of};
+use crate::imports::claims::{Claim, DemandKind, Limit, Relation, metric_of};
 use crate::imports::figure::{self, Figure};
 use crate::imports::report::{Row, Run, quantile_name};
 use plan::number::{percent, percentile, rate, significant};
@@ -317,7 +317,7 @@ pub fn headroom(report: &Report) -> Option<Noticed> {
     if let Some(made) = wrong {
         texts.push(format!("these figures make {}", significant(made)));
     }
-    if stated.demand_is == Some(Demand::Mean) {
+    if stated.demand_is == Some(DemandKind::Mean) {
         texts.push("the demand is a mean, and peaks are above it".to_owned());
     }
     if !limits(report).any(is_time) {

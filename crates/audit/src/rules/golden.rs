@@ -4,7 +4,7 @@
 use record::summary::{Finding, Severity};
 
 use super::{Audit, audit};
-use crate::imports::report::Interval;
+use crate::imports::report::Period;
 use crate::imports::{self, Report};
 
 fn read(text: &str) -> Report {
@@ -76,7 +76,7 @@ fn g3_a_burst_and_a_row_that_was_made_up() {
     // The raw text has no last interval; the published table gave it 500.
     silent(&audit, "R12-total", "");
     let mut published = read(REGISTRY);
-    let row = |from, to, count| Interval { from, to, count, ..Interval::default() };
+    let row = |from, to, count| Period { from, to, count, ..Period::default() };
     published.runs[0].intervals = vec![row(0.0, 55.0, 5_600), row(55.0, 60.0, 500)];
     let published = super::audit(&published);
     near(finding(&published, "R12-total", ""), "last_interval", 499.0, 1e-9);

@@ -1,6 +1,6 @@
 //! How a run went: R32, R34.
 
-use crate::imports::report::{Interval, Row, Run};
+use crate::imports::report::{Period, Row, Run};
 use plan::number::{count, percent, significant};
 
 use super::rule::{Noticed, time};
@@ -61,7 +61,7 @@ pub fn grown(_: &Run, row: &Row) -> Option<Noticed> {
 /// R32: failures at the end.
 pub fn failed_at_the_end(run: &Run) -> Option<Noticed> {
     let [before @ .., last] = &run.intervals[..] else { return None };
-    let failed = |one: &Interval| one.failed;
+    let failed = |one: &Period| one.failed;
     let earlier = before.iter().try_fold(0u64, |sum, one| sum.checked_add(failed(one)?))?;
     let (at_end, all) = (last.failed?, earlier.checked_add(last.failed?)?);
     let share = (last.to - last.from) / (last.to - before.first()?.from);

@@ -88,7 +88,7 @@ pub fn rate_of_count(run: &Run) -> Option<Noticed> {
 
 /// R11: the first interval holds a burst that makes the whole look faster.
 pub fn burst(run: &Run) -> Option<Noticed> {
-    let speed = |one: &crate::imports::report::Interval| one.count as f64 / (one.to - one.from);
+    let speed = |one: &crate::imports::report::Period| one.count as f64 / (one.to - one.from);
     let [first, rest @ ..] = &run.intervals[..] else { return None };
     if rest.len() < 3 || run.intervals.iter().any(|one| one.to <= one.from) {
         return None;

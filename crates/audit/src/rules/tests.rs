@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::imports::figure::Figure;
-use crate::imports::report::{Interval, Items, LoadModel, MeasuredFrom};
+use crate::imports::report::{Items, LoadModel, MeasuredFrom, Period};
 use crate::imports::report::{Row, Run};
 
 /// A report typed in by hand that says nearly everything and is right: closed loop, two operations,
@@ -226,11 +226,11 @@ fn percentiles_interpolated_in_a_wide_bucket_are_contradicted() {
 
 #[test]
 fn an_even_run_has_no_burst() {
-    let interval = |place: u64, count| Interval {
+    let interval = |place: u64, count| Period {
         from: place as f64,
         to: place as f64 + 1.0,
         count,
-        ..Interval::default()
+        ..Period::default()
     };
     let run = |first| Run {
         model: Some(LoadModel::Open),

@@ -11,7 +11,7 @@ use stats::comparison::shift::{POINTS, shift_function};
 use super::blocks::{Block, Blocks};
 use super::contrast::{Contrast, Pairing};
 use super::deciles::Deciles;
-use super::metric::{self, Metric};
+use super::metric::{self, ComparedMetric};
 use super::planned::{PlannedComparison, planned_comparisons};
 
 /// Effective tail events over all blocks that each side needs for a quantile in the shift function.
@@ -184,7 +184,7 @@ fn shift(blocks: &[Block<'_>], operation: &str, deciles: &Deciles, seed: u64) ->
 fn support<'a>(trials: impl Iterator<Item = &'a TrialSummary>, operation: &str, q: f64) -> f64 {
     let of = |trial: &TrialSummary| {
         let one = metric::part(trial, operation)?;
-        let listed = &metric::times(Metric::Quantile(q), trial, one).quantiles;
+        let listed = &metric::times(ComparedMetric::Quantile(q), trial, one).quantiles;
         listed.iter().find(|entry| entry.q >= q).map(|entry| entry.support)
     };
     trials.filter_map(of).sum()

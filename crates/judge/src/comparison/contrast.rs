@@ -11,7 +11,7 @@ use stats::comparison::{Difference, paired, unpaired};
 use stats::dispersion::WindowCount;
 use stats::{deviation, moments};
 
-use super::metric::{self, Metric};
+use super::metric::{self, ComparedMetric};
 
 /// How trials of the two sides are paired.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) enum Pairing {
 /// Two sides, the baseline first.
 #[derive(Debug)]
 pub(super) struct Contrast<'a> {
-    pub metric: Metric,
+    pub metric: ComparedMetric,
     pub name: String,
     pub operation: String,
     /// As stated by the experiment.
@@ -45,7 +45,7 @@ pub(super) struct Contrast<'a> {
 impl<'a> Contrast<'a> {
     /// Two sides that are not compared yet.
     pub fn new(
-        metric: Metric,
+        metric: ComparedMetric,
         name: &str,
         operation: &str,
         sides: [Vec<&'a TrialSummary>; 2],
@@ -139,7 +139,7 @@ impl<'a> Contrast<'a> {
 
     /// Whether shares are compared, which have no ratio.
     pub fn is_of_shares(&self) -> bool {
-        self.metric == Metric::Failed
+        self.metric == ComparedMetric::Failed
     }
 
     /// Trials or blocks of each side that have no value.

@@ -8,7 +8,7 @@ use record::folder::names;
 use record::summary::Model;
 use stats::comparison::shift::POINTS;
 
-use super::metric::Metric;
+use super::metric::ComparedMetric;
 use crate::distribution::Values;
 
 /// Nanoseconds at each of the points; `None` where there is no value.
@@ -24,7 +24,8 @@ pub struct Deciles {
 impl Deciles {
     /// No trials yet, for the operations whose times the plan compares.
     pub fn new(plan: &Plan) -> Self {
-        let is_time = |name: &String| Metric::named(name).is_some_and(Metric::is_time);
+        let is_time =
+            |name: &String| ComparedMetric::named(name).is_some_and(ComparedMetric::is_time);
         let timed = plan.comparisons.iter().filter(|one| one.metrics.iter().any(is_time));
         let name = |one: &plan::comparison::Comparison| {
             one.operation.clone().unwrap_or_else(|| names::ALL.to_owned())

@@ -11,7 +11,7 @@ const TAIL_FROM: f64 = 0.99;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Metric {
+pub enum ComparedMetric {
     /// Operations that succeeded, per second.
     Goodput,
     /// Operations that ended, per second, whether they succeeded or failed.
@@ -24,7 +24,7 @@ pub enum Metric {
     Quantile(f64),
 }
 
-impl Metric {
+impl ComparedMetric {
     /// The metric with this name, such as `goodput` or `p99.9`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -100,7 +100,7 @@ impl Metric {
 /// The distribution that a time is read from. For an open load it is the response time, with failures slower than all
 /// others in its quantiles; otherwise it is the service time.
 pub(crate) fn times<'a>(
-    metric: Metric,
+    metric: ComparedMetric,
     trial: &TrialSummary,
     one: &'a Operation,
 ) -> &'a Distribution {
@@ -136,12 +136,12 @@ mod tests {
     #[test]
     fn names_are_those_of_the_experiment_file() {
         for name in plan::comparison::METRICS {
-            assert!(Metric::named(name).is_some(), "{name}");
+            assert!(ComparedMetric::named(name).is_some(), "{name}");
         }
-        assert_eq!(Metric::named("p99.9"), Some(Metric::Quantile(0.999)));
-        assert_eq!(Metric::named("p99.99"), Some(Metric::Quantile(0.9999)));
+        assert_eq!(ComparedMetric::named("p99.9"), Some(ComparedMetric::Quantile(0.999)));
+        assert_eq!(ComparedMetric::named("p99.99"), Some(ComparedMetric::Quantile(0.9999)));
         for unknown in ["p", "p0", "p100", "average", ""] {
-            assert_eq!(Metric::named(unknown), None, "{unknown}");
+            assert_eq!(ComparedMetric::named(unknown), None, "{unknown}");
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
     fn an_open_load_is_compared_in_outcome_time_and_a_closed_one_in_service_time() {
         let mut summary = example::summary();
         let trial = &mut summary.arms[0].trials[0];
-        let p99 = Metric::Quantile(0.99);
+        let p99 = ComparedMetric::Quantile(0.99);
         let outcome = trial.total.outcome_time.quantiles[4].observed_ns.unwrap() as f64;
         assert_eq!(p99.value(trial, "all"), Some(outcome));
         trial.load.model = Model::Closed;
@@ -163,15 +163,15 @@ mod tests {
         let mut summary = example::summary();
         let trial = &mut summary.arms[0].trials[0];
         trial.total.outcome_time.quantiles[4].observed_ns = None;
-        assert_eq!(Metric::Quantile(0.99).value(trial, "all"), None);
-        assert_eq!(Metric::Quantile(0.99).value(trial, "nobody"), None);
+        assert_eq!(ComparedMetric::Quantile(0.99).value(trial, "all"), None);
+        assert_eq!(ComparedMetric::Quantile(0.99).value(trial, "nobody"), None);
     }
 
     #[test]
     fn failures_are_a_share_of_what_was_planned() {
         let summary = example::summary();
         let trial = &summary.arms[0].trials[0];
-        let share = Metric::Failed.value(trial, "all").unwrap();
+        let share = ComparedMetric::Failed.value(trial, "all").unwrap();
         assert_eq!(share, trial.total.failed as f64 / 20_000.0);
     }
 }

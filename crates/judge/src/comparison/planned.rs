@@ -7,7 +7,7 @@ use plan::plan::Plan;
 use record::folder::names;
 use serde_json::Value;
 
-use super::metric::Metric;
+use super::metric::ComparedMetric;
 
 /// One level, one stratum, one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct PlannedComparison<'a> {
     pub candidate: &'a Value,
     pub operation: &'a str,
     pub name: &'a str,
-    pub metric: Metric,
+    pub metric: ComparedMetric,
     pub margin: f64,
     /// Places of baseline and candidate among the arms.
     pub arms: [usize; 2],
@@ -48,7 +48,8 @@ fn of<'a>(
         let Some(baseline) = plan.arms.iter().position(|other| other.factors == wanted) else {
             continue;
         };
-        let named = declared.metrics.iter().filter_map(|name| Some((name, Metric::named(name)?)));
+        let named =
+            declared.metrics.iter().filter_map(|name| Some((name, ComparedMetric::named(name)?)));
         comparisons.extend(named.map(|(name, metric)| PlannedComparison {
             factor: &declared.factor,
             stratum: stratum.clone(),

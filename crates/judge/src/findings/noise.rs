@@ -8,7 +8,7 @@ use stats::deviation;
 
 use super::kind::{Check, FindingKind, Noticed};
 use crate::case::RunView;
-use crate::comparison::metric::{self, Metric};
+use crate::comparison::metric::{self, ComparedMetric};
 use plan::number::percent;
 
 /// A/A pairs were executed.
@@ -59,7 +59,9 @@ fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed>
         Noticed::new("", "compare the differences between arms with it").with("pairs", pairs.len());
     let mut parts = Vec::new();
     for (operation, metric) in compared {
-        let Some(known) = Metric::named(metric).filter(|one| *one != Metric::Failed) else {
+        let Some(known) =
+            ComparedMetric::named(metric).filter(|one| *one != ComparedMetric::Failed)
+        else {
             continue;
         };
         let value = |trial: &TrialSummary| known.value(trial, operation.unwrap_or(names::ALL));
@@ -88,7 +90,7 @@ fn repeats_worse(arm: &Arm) -> Option<Noticed> {
     let mut logarithms = Vec::new();
     let mut squares = 0.0;
     for trial in &usable {
-        let metric = Metric::Quantile(0.5);
+        let metric = ComparedMetric::Quantile(0.5);
         let times = metric::times(metric, trial, &trial.total);
         let entry = times.quantiles.iter().find(|entry| entry.q == 0.5)?;
         let (observed, low, high) = (entry.observed_ns?, entry.low_ns?, entry.high_ns?);

@@ -43,8 +43,8 @@ pub fn decide(seen: &Difference, p: f64, margin: f64) -> Decision {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Interval;
     use super::*;
+    use crate::interval::Interval;
 
     fn seen(interval: (f64, f64), inner: (f64, f64)) -> Difference {
         let of = |(low, high)| Some(Interval { low, high });

@@ -20,7 +20,7 @@ pub mod shift;
 mod sign_flip;
 mod signed_rank;
 
-pub use difference::{Difference, Interval};
+pub use difference::Difference;
 pub use paired::{Paired, paired};
 pub use rank_sum::{RankSum, rank_sum, smallest_p, unpaired};
 pub use sign_flip::sign_flip;

@@ -3,9 +3,10 @@
 use crate::moments::moments;
 use crate::special::student_quantile;
 
-use super::difference::{Difference, Interval};
+use super::difference::Difference;
 use super::sign_flip::sign_flip;
 use super::signed_rank::{hodges_lehmann, signed_rank_interval};
+use crate::interval::Interval;
 
 /// From this ratio of their widths on, the wider of two intervals stands.
 const UNLIKE: f64 = 1.25;

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use crate::special::{normal_cdf, normal_quantile};
 
-use super::difference::{Difference, Interval};
+use super::difference::Difference;
 use super::signed_rank::median;
+use crate::interval::Interval;
 
 /// Trials of a side up to which the distribution of the statistic is exact.
 const EXACT_UP_TO: usize = 50;

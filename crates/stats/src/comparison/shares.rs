@@ -3,7 +3,8 @@
 use crate::dispersion::{Dispersion, WindowCount};
 use crate::proportion::wilson;
 
-use super::difference::{Difference, Interval};
+use super::difference::Difference;
+use crate::interval::Interval;
 
 /// Probabilities as near as this are the same.
 const SAME: f64 = 1e-7;

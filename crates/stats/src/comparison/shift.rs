@@ -6,9 +6,9 @@ use crate::moments::moments;
 use crate::special::{normal_cdf, student_quantile};
 
 use super::correction::hochberg;
-use super::difference::Interval;
 use super::paired::INTERVAL_FROM;
 use super::sign_flip::sign_flip;
+use crate::interval::Interval;
 
 /// The quantiles at which it is shown.
 pub const POINTS: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];

@@ -2,7 +2,7 @@
 
 use crate::special::normal_quantile;
 
-use super::difference::Interval;
+use crate::interval::Interval;
 
 /// Beyond this many blocks the distribution of the statistic is taken for normal.
 const EXACT_UP_TO: usize = 100;

@@ -11,7 +11,7 @@ use stats::comparison::power::{fewest_trials, trials_needed};
 
 use super::ratio_criterion::{JudgedRatio, RatioCriterion};
 use crate::comparison::contrast::{Contrast, Pairing};
-use crate::comparison::metric::Metric;
+use crate::comparison::metric::ComparedMetric;
 use crate::findings;
 
 /// Metrics that are compared by default.
@@ -123,7 +123,7 @@ fn arm_comparisons<'a>(
     let mut all = Vec::new();
     for (old, new) in pairs(baseline, candidate) {
         for (operation, name) in &metrics {
-            let Some(metric) = Metric::named(name) else { continue };
+            let Some(metric) = ComparedMetric::named(name) else { continue };
             let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
             let crowded = [crowded(baseline, &old.name), crowded(candidate, &new.name)];
             let contrast = Contrast::new(metric, name, operation, sides);

@@ -4,7 +4,7 @@ use record::folder::names;
 use record::summary::{Comparison, Judgement};
 use serde::Serialize;
 
-use crate::comparison::metric::Metric;
+use crate::comparison::metric::ComparedMetric;
 
 /// The expected form, for error messages.
 const FORM: &str = "a metric, an operator and a percentage of the baseline, such as `p99 < 110%`";
@@ -55,9 +55,9 @@ impl RatioCriterion {
             [operation, metric] => (operation, metric),
             _ => return Err(format!("`{text}` is not a criterion on a ratio: expected {FORM}")),
         };
-        match Metric::named(metric) {
+        match ComparedMetric::named(metric) {
             None => return Err(format!("`{text}`: no metric is called `{metric}`")),
-            Some(Metric::Failed) => {
+            Some(ComparedMetric::Failed) => {
                 return Err(format!(
                     "`{text}`: failures are compared as a difference of shares, which has no ratio"
                 ));
