@@ -1,9 +1,9 @@
-//! The 54 rules of the catalogue: which of them hold for reports of others is in [`crate::rules`]; here
-//! is what becomes of each in a run of our own, and what no summary decides.
+//! What each of the catalogue's 54 rules becomes in a run of our own, and what no summary decides. The rules
+//! themselves are in [`crate::rules`].
 //!
 //! Names between backquotes are findings of a run, rules of our own summary, or commands.
 
-/// What becomes of a rule in a run of our own.
+/// For each rule, what covers it in a run of our own.
 pub const IN_OUR_RUNS: &[(&str, &str)] = &[
     ("R01", "`A5`"),
     ("R02", "`A5`"),
@@ -67,7 +67,7 @@ pub const IN_OUR_RUNS: &[(&str, &str)] = &[
     ("R54", "`capacity` is the one within the criteria; the demand is not known"),
 ];
 
-/// What of a rule no summary decides, why not, and what would.
+/// For each rule that a summary cannot fully decide: the open part with the reason, and what would decide it.
 pub const NOT_DECIDED: &[(&str, &str, &str)] = &[
     (
         "R17",

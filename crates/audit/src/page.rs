@@ -1,6 +1,6 @@
-//! Result of an audit: headline, what was read, and one block or line a finding.
+//! The result of an audit: headline, what was read, and one block or line for each finding.
 //!
-//! Not here: what is noticed (see [`crate::rules`]).
+//! Not here: the findings themselves (see [`crate::rules`]).
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! The seam: a driver holds one kind of conversation over a transport that the engine gave it.
+//! The interface between engine and protocols: a driver speaks one protocol over a transport that the engine opens.
 //!
-//! The engine drives any [`Driver`] and never names one. Drivers neither read the clock nor open
-//! sockets: they take time stamps through [`Exchange`].
+//! The engine works with any [`Driver`] and names none. Drivers neither read the clock nor open sockets; [`Exchange`]
+//! gives them time stamps.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::clock::Clock;
 pub use crate::exchange::{DialogueEntry, Exchange};
 use crate::transport::{Endpoint, Stream};
 
-/// A task that a connection needs beside its streams (HTTP/2 frames, for example).
+/// A task that a connection needs in addition to its streams (HTTP/2 frames, for example).
 pub type Background = Pin<Box<dyn Future<Output = ()>>>;
 
 /// A fresh connection of a driver.
@@ -34,11 +34,11 @@ pub struct CompileContext<'a> {
     pub operation: &'a plan::operation::Operation,
     /// The arm's targets (for the authority of a request, for example).
     pub targets: &'a [plan::target::Target],
-    /// When the trial begins, RFC 3339 in UTC; empty where nothing will be sent.
+    /// When the trial begins, RFC 3339 in UTC; empty if nothing will be sent.
     pub wall_clock: &'a str,
 }
 
-/// One kind of conversation. Generic, not boxed: the engine is compiled for the driver.
+/// A driver for one protocol or several. Generic, not boxed: the engine is compiled for the driver.
 #[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]
 pub trait Driver: Sized + Send + Sync + 'static {
     /// A compiled operation, shared by all workers.
@@ -56,7 +56,7 @@ pub trait Driver: Sized + Send + Sync + 'static {
     /// Errors: every problem found, with its span in the experiment file
     fn compile(&self, compile: CompileContext<'_>) -> Result<Self::Operation, Vec<Diagnostic>>;
 
-    /// Opens the session: everything that comes before the first operation, which is this one.
+    /// Opens the session: everything before the first operation, which is the given one.
     ///
     /// Errors: the kind of failure and what was seen
     async fn connect<C: Clock>(
@@ -72,12 +72,12 @@ pub trait Driver: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The protocol that TLS must agree on (ALPN), where it must not be guessed.
+    /// The protocol that TLS must negotiate (ALPN), if there is one.
     fn alpn(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a connection carries many operations at a time.
+    /// Whether a connection carries several operations at the same time.
     fn multiplexes(&self) -> bool {
         false
     }
@@ -87,16 +87,16 @@ pub trait Driver: Sized + Send + Sync + 'static {
         None
     }
 
-    /// A stream on this connection; `None` where it carries no further one.
+    /// Opens a stream on this connection; `None` if the connection carries no more streams.
     fn open_stream(&self, connection: &mut Self::Connection) -> Option<Self::Stream>;
 
-    /// Whether a connection may carry further streams after one of its streams was given up.
+    /// Whether a connection may carry more streams after one of its streams was abandoned.
     fn outlives_streams(&self, _connection: &mut Self::Connection) -> bool {
         false
     }
 
-    /// Whether a connection that was opened for another operation may carry this one. If not, it is closed and
-    /// another is opened.
+    /// Whether a connection that was opened for another operation may carry this one. If not, the engine closes it and
+    /// opens another.
     fn fits(&self, _operation: &Self::Operation, _stream: &Self::Stream) -> bool {
         true
     }
@@ -104,8 +104,8 @@ pub trait Driver: Sized + Send + Sync + 'static {
     /// Encodes an operation into the stream's buffer; the engine stamps `started_at` right after.
     fn encode(&self, operation: &Self::Operation, stream: &mut Self::Stream, call: &Call);
 
-    /// Sends what was encoded and reads the answer. Dropped in the middle on a time-out, after
-    /// which the stream is not used again.
+    /// Sends the encoded operation and reads the answer. A time-out drops this future; the stream is not used after
+    /// that.
     async fn perform<C: Clock>(
         &self,
         operation: &Self::Operation,
@@ -113,7 +113,7 @@ pub trait Driver: Sized + Send + Sync + 'static {
         exchange: &mut Exchange<C>,
     ) -> Outcome;
 
-    /// Resolves when an idle stream can carry nothing more (closed by the peer, or unexpected
-    /// bytes); pending for ever otherwise. Must be cancel-safe.
+    /// Resolves when an idle stream becomes unusable (closed by the peer, or unexpected bytes); otherwise never. Must
+    /// be cancel-safe.
     async fn idle(&self, stream: &mut Self::Stream);
 }

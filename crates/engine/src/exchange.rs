@@ -1,10 +1,10 @@
-//! What a driver reports of one operation: spans, status, items, sizes, and how it failed.
+//! A driver's report on one operation: spans, status, items, sizes, and how it failed.
 
 use record::{FailureKind, Outcome, Spans};
 
 use crate::clock::Clock;
 
-/// What a driver reports of one operation, and the clock for its time stamps.
+/// A driver's report on one operation, and the clock for its time stamps.
 ///
 /// The worker owns it and clears it before each operation, so that nothing is allocated.
 #[derive(Debug)]
@@ -22,21 +22,22 @@ pub struct Exchange<C: Clock> {
     pub bytes_received: u64,
     /// Just before the operation was handed to the driver; spans of an operation count from here.
     pub started_at: u64,
-    /// When the driver last read from the stream; 0 if unknown. A complete answer ended then, not when the
-    /// instrument had checked it.
+    /// When the driver last read from the stream; 0 if unknown. A complete answer ended at this time, before the
+    /// instrument checked it.
     pub read_at: u64,
     /// Whether the stream may carry another operation; drivers set it to false otherwise.
     pub reusable: bool,
-    /// Whether the connection is closed after this operation, as planned; a driver whose protocol has a farewell then sends it.
+    /// Whether the connection is closed after this operation, as planned; a driver whose protocol has a farewell then
+    /// sends it.
     pub is_last: bool,
-    /// The kind of failure if the time-out passes now. The engine sets it before connecting and before performing;
-    /// a driver may set a more precise one.
+    /// The kind of failure if the time-out passes now. The engine sets it before connecting and before performing; a
+    /// driver may set a more precise kind.
     pub timeout_kind: FailureKind,
-    /// The outcome, once only the farewell is left; the farewell does not change it.
+    /// The outcome, once only the farewell remains; the farewell does not change it.
     pub settled: Option<Outcome>,
-    /// The dialogue in both directions, if it is to be shown; drivers of dialogues add to it.
+    /// The dialogue in both directions, if it will be shown; drivers for dialogue protocols add to it.
     pub dialogue: Option<Vec<DialogueEntry>>,
-    /// Index of the first span of the protocol at hand.
+    /// Index of the current protocol's first span.
     pub(crate) own_spans: usize,
     /// Index of the first span of a part of the target.
     pub(crate) part_spans: usize,
@@ -74,7 +75,7 @@ impl<C: Clock> Exchange<C> {
         }
     }
 
-    /// Clears it for the next operation with so many items, keeping its memory.
+    /// Clears it for the next operation with this many items, keeping its memory.
     pub fn clear(&mut self, items: usize) {
         self.spans = Spans::none();
         self.status = 0;
@@ -101,7 +102,7 @@ impl<C: Clock> Exchange<C> {
         self.spans.set(self.own_spans + own, nanoseconds);
     }
 
-    /// Where several protocols share a list of spans: places this protocol's spans after so many others.
+    /// If several protocols share a list of spans, places this protocol's spans after this many others.
     pub fn own_spans_after(&mut self, others: usize) {
         self.own_spans = Self::FIRST_SPAN + others;
     }
@@ -111,7 +112,7 @@ impl<C: Clock> Exchange<C> {
         self.spans.set(self.part_spans + place, nanoseconds);
     }
 
-    /// Places the parts of the target after so many spans of all protocols.
+    /// Places the spans of the target's parts after the spans of all protocols.
     pub fn parts_after(&mut self, spans: usize) {
         self.part_spans = Self::FIRST_SPAN + spans;
     }
@@ -141,6 +142,6 @@ impl<C: Clock> Exchange<C> {
 pub struct DialogueEntry {
     /// Whether the instrument sent it.
     pub is_ours: bool,
-    /// The bytes, but for secrets.
+    /// The bytes, without secrets.
     pub text: Vec<u8>,
 }

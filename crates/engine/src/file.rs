@@ -1,6 +1,6 @@
-//! Files that a user names: regular files only, and read whole up to a bound.
+//! Reads files that a user names: regular files only, completely, and up to a size limit.
 //!
-//! Reading a pipe without a writer would block for ever, and a device may never come to its end.
+//! Reading a pipe without a writer would block for ever, and a device may never end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -11,12 +11,12 @@ use rustix::fs::OFlags;
 
 /// The content of a regular file that is no larger than `most` bytes.
 ///
-/// Errors: those of the file system; it is no regular file, or larger
+/// Errors: those of the file system; it is not a regular file, or larger
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     within(open(path)?, most)
 }
 
-/// The content of anything that ends after at most `most` bytes.
+/// Reads everything from a source that ends after at most `most` bytes.
 ///
 /// Errors: those of reading; it is larger
 pub fn within(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
@@ -31,9 +31,9 @@ pub fn within(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 
 /// A regular file, open for reading.
 ///
-/// Errors: those of the file system; it is no regular file
+/// Errors: those of the file system; it is not a regular file
 pub fn open(path: &Path) -> io::Result<File> {
-    // Without waiting: opening a pipe would otherwise block until it has a writer.
+    // Non-blocking, because opening a pipe would block until it has a writer.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let metadata = file.metadata()?;

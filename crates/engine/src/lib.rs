@@ -1,7 +1,7 @@
 //! During a trial: clock, pacing, connections, transports, phases, recording, self-check, and the
 //! processes under test.
 //!
-//! Not here: what a protocol says (see `drivers`), what a result means (see `judge`).
+//! Not here: protocols (see `drivers`), the meaning of a result (see `judge`).
 
 pub mod clock;
 pub mod driver;

@@ -1,4 +1,5 @@
-//! Which processors the generator's workers get, and which are left to the processes we start.
+//! Assigns processors to the generator's workers, and leaves the others to the processes that a run
+//! starts.
 
 use std::io;
 
@@ -13,11 +14,11 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
-/// Shares the processors out: workers from the last one down, systems the others.
+/// Assigns processors: workers get them from the last one down, systems get the rest.
 ///
-/// Without a wish there is one worker fewer than processors, and at least one. More workers than
-/// processors share them in turn. Where nothing is left for the systems they get all, and the two
-/// sides disturb each other; the record shows it.
+/// Without a requested number there is one worker fewer than processors, and at least one. If there
+/// are more workers than processors, several workers share one. If no processor is left for the
+/// systems, they get all of them, and both sides disturb each other; the record shows that.
 ///
 /// Shape:  `allowed` ascending and not empty; one processor a worker
 pub fn place(allowed: &[usize], workers: Option<usize>) -> Placement {
@@ -36,9 +37,9 @@ pub fn pin(cores: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
-/// The current thread, kept off the workers' processors until this is dropped.
+/// Keeps the current thread off the workers' processors until this is dropped.
 ///
-/// Storing a window costs some hundred microseconds, which would delay whatever is due
+/// Storing a window takes some hundred microseconds, which would delay everything that is due
 /// meanwhile on the same processor.
 #[derive(Debug)]
 pub struct Aside {
@@ -46,7 +47,8 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Goes where the systems are; where both sides share all processors, that changes nothing.
+    /// Moves the thread to the systems' processors; that changes nothing if both sides share all
+    /// processors.
     ///
     /// Errors: what the kernel says
     pub fn of(placement: &Placement) -> io::Result<Self> {
@@ -58,12 +60,12 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // It was allowed before, so that only a change from outside can refuse it now.
+        // The thread had these processors before, so only an outside change can refuse them now.
         let _ = pin(&self.allowed);
     }
 }
 
-/// The set of these processors, as the kernel takes it.
+/// The kernel's set of these processors.
 pub(crate) fn core_set(cores: &[usize]) -> CpuSet {
     let mut set = CpuSet::new();
     for &core in cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {

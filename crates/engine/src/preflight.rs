@@ -1,8 +1,7 @@
-//! Trouble that can be foreseen, said before the run: file descriptors, ports, memory,
-//! processors.
+//! Problems that can be foreseen, reported before the run: file descriptors, ports, memory, processors.
 //!
-//! [`judge`] is pure: what the run needs against what the machine gives. Not here: whether the
-//! target answers (see `transport::check_reachable`).
+//! [`judge`] is pure: it compares the run's needs with the machine's limits. Not here: whether the target answers (see
+//! `transport::check_reachable`).
 
 use std::fs;
 use std::path::Path;
@@ -16,18 +15,18 @@ use crate::placement::allowed_cores;
 use crate::selfcheck::open_files;
 use crate::transport::{Address, Endpoint};
 
-/// Descriptors beside connections that a run may need: files of the run folder, timers, pipes of
-/// processes, the sockets of a resolver.
+/// Descriptors that a run may need besides connections: files of the run folder, timers, pipes of processes, the
+/// sockets of a resolver.
 const FILES_MARGIN: u64 = 64;
 /// Seconds for which a closed connection keeps its port (TCP_TIMEWAIT_LEN of the kernel).
 const TIME_WAIT_SECONDS: f64 = 60.0;
-/// Seconds after which a port in TIME_WAIT may be used again where the kernel allows that.
+/// Seconds after which a port in TIME_WAIT may be used again, if the kernel allows that.
 const REUSE_SECONDS: f64 = 1.0;
 
-/// Something that will go wrong, or may.
+/// A foreseen problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightFinding {
-    /// `Error`: the run cannot be what it says. `Warning`: it may not. `Info`: done about it.
+    /// `Error`: the run will not be as planned. `Warning`: it may not be. `Info`: the problem was fixed.
     pub severity: Severity,
     /// One sentence, with numbers.
     pub claim: String,
@@ -35,36 +34,36 @@ pub struct PreflightFinding {
     pub hint: Option<String>,
 }
 
-/// What a run needs of the machine.
+/// The resources that a run needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     /// Connections open at a time, over all targets.
     pub connections: u64,
-    /// File descriptors that these hold.
+    /// File descriptors that they hold.
     pub descriptors: u64,
-    /// Whether that is certain, or only allowed (the pool of an open load).
+    /// Whether the run certainly needs them, or only may (the pool of an open load).
     pub is_certain: bool,
-    /// New connections a second to the busiest target, where each operation opens one; infinite
-    /// where only the target's speed bounds it; 0 where connections are kept or need no port.
+    /// New connections a second to the busiest target, if each operation opens one; infinite if only the target's
+    /// speed bounds it; 0 if connections are kept or need no port.
     pub new_connections: f64,
     /// Whether all targets are on this machine.
     pub is_local: bool,
     /// Generator threads.
     pub workers: u64,
-    /// Whether they are to poll.
+    /// Whether they poll.
     pub busy_poll: bool,
     /// Memory of the recorders and of what is made of them, in bytes; see [`Demand::recording`].
     pub recorder_bytes: u64,
 }
 
-/// What the machine gives.
+/// The resources that the machine provides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// File descriptors open now.
     pub files_open: u64,
     /// File descriptors allowed.
     pub files_soft: u64,
-    /// What that may be raised to.
+    /// The highest value that this limit can be raised to.
     pub files_hard: u64,
     /// Local ports for connections to one address.
     pub ports: Option<u64>,
@@ -72,13 +71,12 @@ pub struct Limits {
     pub time_wait_reuse: u64,
     /// Processors that this process may use.
     pub cores: u64,
-    /// Memory that can still be had, in bytes: of the machine, or of the control group if that is
-    /// less.
+    /// Available memory in bytes: of the machine, or of the control group if that is less.
     pub memory_available: u64,
 }
 
 impl Demand {
-    /// What this load needs towards these targets.
+    /// The needs of this load towards these targets.
     ///
     /// Several targets are taken to share the load evenly.
     pub fn of(load: &Load, targets: &[Endpoint], workers: usize) -> Self {
@@ -112,20 +110,20 @@ impl Demand {
         }
     }
 
-    /// The same with what it takes to record so many operations, each with so many spans.
+    /// The same plus the memory for recorders: of this many operations, each with this many spans.
     pub fn recording(self, operations: usize, spans: usize) -> Self {
-        // Once more for the sum of all workers.
+        // One more recorder for the sum of all workers.
         let recorders = self.workers + 1;
         Self { recorder_bytes: recorders * Recorder::memory(operations, spans), ..self }
     }
 
-    /// What two loads need that go on at the same time, on the same workers.
+    /// The needs of two loads that run at the same time on the same workers.
     pub fn beside(self, other: Self) -> Self {
         Self {
             connections: self.connections + other.connections,
             descriptors: self.descriptors + other.descriptors,
             is_certain: self.is_certain && other.is_certain,
-            // Both targets may have one address.
+            // Both targets may have the same address.
             new_connections: self.new_connections + other.new_connections,
             is_local: self.is_local && other.is_local,
             workers: self.workers.max(other.workers),
@@ -155,8 +153,8 @@ impl Limits {
     }
 }
 
-/// Raises the soft limit of file descriptors as far as the run needs it and the hard limit allows,
-/// says so, and then says what remains. Processes started afterwards inherit the raised limit.
+/// Raises the soft limit of file descriptors as far as the run needs and the hard limit allows, reports that, and then
+/// reports the remaining problems. Processes started afterwards inherit the raised limit.
 pub fn prepare(demand: &Demand) -> Vec<PreflightFinding> {
     let mut limits = Limits::read();
     let mut problems = Vec::new();
@@ -176,7 +174,7 @@ pub fn prepare(demand: &Demand) -> Vec<PreflightFinding> {
     problems
 }
 
-/// What is foreseen, the worst kind first.
+/// The foreseen problems, most severe first.
 pub fn judge(demand: &Demand, limits: &Limits) -> Vec<PreflightFinding> {
     let found = [
         files(demand, limits),
@@ -190,7 +188,7 @@ pub fn judge(demand: &Demand, limits: &Limits) -> Vec<PreflightFinding> {
     problems
 }
 
-/// Descriptors of a connection to each target together, and of one to the target where it takes most.
+/// Descriptors of one connection to each target together, and of one connection to the most expensive target.
 fn held(targets: &[Endpoint]) -> (u64, u64) {
     let held = targets.iter().map(|one| one.address.descriptors());
     (held.clone().sum::<u64>().max(1), held.max().unwrap_or(1))
@@ -279,7 +277,7 @@ fn raise_files(soft: u64, hard: u64) -> rustix::io::Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// What the machine says, or the control group if that allows less. Unknown is no limit.
+/// Available memory of the machine, or of the control group if that is less. Unknown counts as unlimited.
 fn memory_available() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
     let group = Path::new("/sys/fs/cgroup");
@@ -295,7 +293,7 @@ fn parse_available(text: &str) -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Local ports that the kernel gives out for connections to one address.
+/// Local ports that the kernel assigns for connections to one address.
 pub(crate) fn local_ports() -> Option<u64> {
     parse_range(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
 }

@@ -1,5 +1,5 @@
 //! Signals that end a trial: a request to stop, from the user or from the trial itself, and a request to end the
-//! measure phase because enough is known.
+//! measure phase early.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// A counted request to stop that threads and tasks can wait for. Clones share it.
 ///
-/// The first request ends planning, and what is in flight may finish; the second gives that up too.
+/// The first request ends planning, and operations in flight may finish; the second abandons them.
 #[derive(Debug, Clone)]
 pub struct StopSignal {
     requests: Arc<watch::Sender<u32>>,
@@ -33,7 +33,7 @@ impl StopSignal {
     /// Resolves after this many requests. Cancel-safe.
     pub async fn requested(&self, times: u32) {
         let mut receiver = self.requests.subscribe();
-        // The sender lives as long as `self`, so that this cannot fail.
+        // The sender lives as long as `self`, so this cannot fail.
         let _ = receiver.wait_for(|&requests| requests >= times).await;
     }
 }

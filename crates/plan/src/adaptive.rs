@@ -1,10 +1,10 @@
 //! `--adaptive`: a measure phase that is as long as its intervals need.
 //!
-//! The plan is made for the longest look. At each look the run checks whether the intervals are narrow
-//! enough, and ends the phase if they are. Looking several times is allowed for by the level: each interval is
-//! one of [`CONFIDENCE`], so that all of them together hold with 95 %.
+//! The plan is made for the longest measure phase. At each look the run checks whether the intervals are narrow
+//! enough, and ends the phase if they are. The confidence allows for several looks: each interval has [`CONFIDENCE`],
+//! so that all of them together hold with 95 %.
 //!
-//! Not here: the question whether intervals are narrow enough (see `judge`).
+//! Not here: whether intervals are narrow enough (see `judge`).
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use serde::Serialize;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::load::{ArrivalProcess, Load, Model, Stop};
 
-/// When it is looked, in seconds from the start of the measure phase.
+/// Instants of the looks, in seconds from the start of the measure phase.
 const LOOKS_S: [u64; 6] = [30, 60, 120, 240, 480, 900];
 
-/// Confidence of each interval: the error of 5 % is shared by the looks (Bonferroni).
+/// Confidence of each interval: the looks share the error of 5 % (Bonferroni).
 pub const CONFIDENCE: f64 = 1.0 - 0.05 / LOOKS_S.len() as f64;
 
-/// When the measure phase of each arm is looked at.
+/// The looks at the measure phase of each arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Adaptive {
     /// By arm: offsets from the start of the measure phase, ascending; the last one is its planned length.
@@ -27,7 +27,7 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// Plans every arm, given by name and load, for its longest look. `flag`: the place of `--adaptive`.
+    /// Extends every arm, given by name and load, to its longest look. `flag` is the place of `--adaptive`.
     ///
     /// Errors: each arm whose load cannot be extended
     pub(crate) fn extend<'a>(
@@ -50,7 +50,7 @@ impl Adaptive {
     }
 }
 
-/// The looks at a load, of which the first is not before the length that was asked for.
+/// The looks at a load; the first is not before the requested length.
 fn extended(load: &Load) -> Result<Vec<Duration>, &'static str> {
     let Stop::Duration { after } = load.stop else {
         return Err("it stops after a number of operations");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What may be compared: rates, the share of failures, and times.
+/// Metrics that can be compared: rates, the share of failures, and times.
 pub const METRICS: [&str; 11] = [
     "goodput",
     "completed",
@@ -23,15 +23,15 @@ pub const METRICS: [&str; 11] = [
 /// One declared comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The factor whose levels are held against each other.
+    /// The factor whose levels are compared.
     pub factor: String,
-    /// The level that the others are held against.
+    /// The level that the others are compared with.
     pub baseline: Value,
-    /// The operation it looks at; `None` for all together.
+    /// The operation; `None` for all together.
     pub operation: Option<String>,
-    /// What is compared: `goodput`, `mean`, `p99` …
+    /// The compared metrics: `goodput`, `mean`, `p99` …
     pub metrics: Vec<String>,
-    /// For each metric with one: within this ratio two levels count as equal (0.05 is 5 %). Of failures
-    /// it is a difference of shares.
+    /// Margins by metric: two levels within this ratio count as equal (0.05 is 5 %). For failures the margin is a
+    /// difference of shares.
     pub margins: BTreeMap<String, f64>,
 }

@@ -1,4 +1,4 @@
-//! Criteria: what the result is held against.
+//! Criteria: requirements that a result must meet.
 //!
 //! ```text
 //! criterion = metric operator bound [ "over" LENGTH "windows" ]
@@ -13,13 +13,13 @@
 //! operator  = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
-//! - Without a time it speaks of the response time, from the intended start; an operation that failed, was
+//! - Without a time, the criterion is about the response time, from the intended start; an operation that failed, was
 //!   abandoned or missed counts as slower than all others.
 //! - `pN` is any percentile above 0 and below 100, such as `p97.5`.
-//! - Without an operation it speaks of all of them together; `all` says so in words. The right part of a ratio
-//!   speaks of the operation of the left one, unless it names its own. A word that is the name of an
-//!   operation is one; `all connect p99` is the span where an operation is called `connect`.
-//! - `over 10s windows` asks it of each whole window of that length, on what was observed: see [`Criterion::over`].
+//! - Without an operation, it is about all of them together; `all` says so explicitly. The right part of a ratio has
+//!   the operation of the left part, unless it names its own. A word that is the name of an operation is always read
+//!   as that; `all connect p99` is the span if an operation is called `connect`.
+//! - `over 10s windows` requires it of each whole window of that length, on observed values: see [`Criterion::over`].
 
 mod parse;
 
@@ -36,24 +36,24 @@ use crate::operation::Operation;
 pub struct Criterion {
     /// As written.
     pub text: String,
-    /// Name of the operation it speaks of; `None` for all together, and for a ratio of two operations.
+    /// Name of the operation; `None` for all together, and for a ratio of two operations.
     pub operation: Option<String>,
-    /// What is looked at.
+    /// The metric.
     pub metric: Metric,
-    /// Whose quantile, mean or maximum.
+    /// The time of a quantile, mean or maximum.
     #[serde(skip_serializing_if = "Time::is_response")]
     pub time: Time,
-    /// How it must stand to the bound.
+    /// The relation of the metric to the bound.
     pub comparison: Operator,
-    /// The bound: nanoseconds, per second, a ratio or a count, by the metric.
+    /// The bound: nanoseconds, per second, a ratio or a count, depending on the metric.
     pub bound: f64,
-    /// Asked of each whole window of this length instead of the whole phase. A claim on the sample: no
-    /// window is long enough for an interval of its own.
+    /// Length of the windows, each of which must meet the criterion; `None` for the whole phase. Judged on observed
+    /// values: no window is long enough for an interval of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Duration>,
 }
 
-/// What a criterion looks at.
+/// The metric of a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -86,7 +86,7 @@ pub enum Time {
     Span(String),
 }
 
-/// A number of operations, by where they went.
+/// A number of operations, by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Count {
@@ -96,13 +96,13 @@ pub enum Count {
     Started,
     /// Never begun.
     Missed,
-    /// Ended well.
+    /// Ended successfully.
     Succeeded,
-    /// Ended badly.
+    /// Ended in a failure.
     Failed,
     /// Unfinished at the drain deadline.
     Abandoned,
-    /// Ended badly in this way, by the name of the kind of failure.
+    /// Ended in a failure of this kind.
     FailedAs(&'static str),
 }
 
@@ -114,16 +114,16 @@ pub enum Rate {
     Offered,
     /// Begun.
     Started,
-    /// Finished, well or badly.
+    /// Ended, successfully or not.
     Completed,
-    /// Finished well.
+    /// Ended successfully.
     Goodput,
 }
 
 /// A side of a ratio.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RatioSide {
-    /// Name of the operation it speaks of; `None` for all together.
+    /// Name of the operation; `None` for all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// What is counted.
@@ -141,7 +141,7 @@ pub enum CountedPart {
     Item(String),
 }
 
-/// How the metric must stand to the bound.
+/// The relation of the metric to the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Operator {
     /// Below.
@@ -162,7 +162,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Whether `value` stands so to `bound`.
+    /// Whether `value` has this relation to `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::Less => value < bound,
@@ -173,7 +173,7 @@ impl Operator {
         }
     }
 
-    /// Whether small values are wanted.
+    /// Whether it is an upper bound.
     pub fn caps(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
     }
@@ -190,10 +190,10 @@ impl Operator {
     }
 }
 
-/// What all operations together are called; no operation may have this name.
+/// The name for all operations together; no operation may have it.
 pub const TOTAL: &str = "all";
 
-/// Two-character operators first, so that `<=` is not read as `<`.
+/// Two-character operators come first, so that `<=` is not read as `<`.
 const OPERATORS: [Operator; 5] =
     [Operator::AtMost, Operator::AtLeast, Operator::Equal, Operator::Less, Operator::More];
 
@@ -215,7 +215,7 @@ const RATES: [(&str, Rate); 4] = [
     ("goodput", Rate::Goodput),
 ];
 
-/// Times that every protocol has, by name. The engine stamps connecting, for every protocol.
+/// Times of every protocol, by name. The engine stamps connecting for every protocol.
 pub(crate) const TIMES: [(&str, Time); 2] =
     [("service", Time::Service), ("queue_wait", Time::QueueWait)];
 
@@ -236,12 +236,12 @@ impl Criterion {
         }
     }
 
-    /// Whether it asks for a time or a rate, which only a steady state has. What is counted is counted in any.
+    /// Whether it needs a steady state: times and rates do, counts do not.
     pub fn asks_for_a_steady_state(&self) -> bool {
         !matches!(self.metric, Metric::Count(_) | Metric::Ratio(..))
     }
 
-    /// Whether it is met only where operations fail, so that failures are what the experiment expects.
+    /// Whether it is met only if operations fail, so that the experiment expects failures.
     pub fn asks_for_failures(&self) -> bool {
         let wants = |count: Count| match count {
             Count::Failed | Count::FailedAs(_) => match self.comparison {
@@ -262,7 +262,7 @@ impl Criterion {
         }
     }
 
-    /// Names of the operations that it needs.
+    /// Names of the operations that it refers to.
     pub fn operations(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.operation.as_deref().into_iter().collect();
         if let Metric::Ratio(over, under) = &self.metric {
@@ -271,7 +271,7 @@ impl Criterion {
         names
     }
 
-    /// What of it is not kept window by window, if anything is not.
+    /// The part of it that windows do not record, if any.
     fn not_kept_by_window(&self) -> Option<&'static str> {
         let missing = |part: &CountedPart| match part {
             CountedPart::Count(count) => count_not_kept(*count),
@@ -294,25 +294,25 @@ impl Criterion {
     }
 }
 
-/// Windows do not tell operations that were never begun from those that were abandoned.
+/// Windows do not distinguish missed operations from abandoned ones.
 fn count_not_kept(count: Count) -> Option<&'static str> {
     let kept =
         matches!(count, Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_));
     (!kept).then_some("started, missed and abandoned operations")
 }
 
-/// What criteria may refer to.
+/// Names that criteria may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// Each operation of any arm.
     pub operations: Vec<OperationNames>,
     /// Kinds of failure.
     pub failures: &'static [&'static str],
-    /// How each arm records, which decides what windows a criterion may ask for.
+    /// How each arm records, which decides the allowed window lengths.
     pub recordings: Vec<Recording>,
 }
 
-/// What criteria may refer to in one operation.
+/// Names in one operation that criteria may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OperationNames {
     /// Its name.
@@ -328,12 +328,12 @@ pub struct OperationNames {
 pub struct Recording {
     /// Length of a window as recorded.
     pub window: Duration,
-    /// Length of the measure phase, if it is known beforehand.
+    /// Length of the measure phase, if it is known in advance.
     pub measure: Option<Duration>,
 }
 
 impl Names {
-    /// The names of these operations, whose protocols have these spans of their own.
+    /// The names of these operations; `spans` returns the spans of their protocols.
     pub fn of<'o>(
         operations: impl IntoIterator<Item = &'o Operation>,
         spans: impl Fn(&str) -> &'static [&'static str],
@@ -353,7 +353,7 @@ impl Names {
         names
     }
 
-    /// What is counted under this name in every operation, whatever its items.
+    /// The count with this name in every operation, whatever its items.
     fn failure(&self, name: &str) -> Option<Count> {
         let kind = self.failures.iter().find(|kind| **kind == name)?;
         Some(Count::FailedAs(kind))
@@ -363,7 +363,7 @@ impl Names {
         name == TOTAL || self.operations.iter().any(|known| known.name == name)
     }
 
-    /// What `list` holds for this operation, or for any.
+    /// The entries of `list` for this operation, or for any.
     fn listed<'n>(
         &'n self,
         operation: Option<&str>,

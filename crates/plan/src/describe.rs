@@ -1,4 +1,4 @@
-//! The whole plan as text for people: what `check` prints.
+//! The whole plan as text for people, as `check` prints it.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::printable::printable;
 use crate::process::Start;
 use crate::units::{format_duration, format_rate};
 
-/// More trials than this are not listed one by one.
+/// More trials than this are not listed individually.
 const MOST_TRIALS: usize = 200;
 /// Bytes of a text that are shown.
 const LONGEST: usize = 2_000;
-/// What a duet does with the rate of the file.
+/// The effect of a duet on the rate.
 const DUET: &str = "both arms of a block at the same time: arrivals at twice the rate below, each assigned to \
                     an arm by a fair draw, so that either gets that rate";
 
 impl Plan {
-    /// The whole plan as readable text, secrets redacted, ending in a line break.
+    /// The whole plan as readable text, secrets redacted, with a line break at the end.
     pub fn describe(&self) -> String {
         let mut out = Text(String::new());
         out.field("title", &self.title);
@@ -69,7 +69,7 @@ impl Plan {
 struct Text(String);
 
 impl Text {
-    /// Line breaks in a title or level are replaced.
+    /// Replaces line breaks in titles and levels.
     fn line(&mut self, line: &str) {
         self.0.push_str(printable(line).trim_end());
         self.0.push('\n');
@@ -159,7 +159,7 @@ impl Text {
     }
 }
 
-/// The value with its texts, such as those of files, shortened; the plan has them whole.
+/// The value with long texts, such as those of files, shortened; the plan contains them completely.
 fn readable(value: Value) -> Value {
     match value {
         Value::String(text) if text.len() > LONGEST => {
@@ -174,7 +174,7 @@ fn readable(value: Value) -> Value {
     }
 }
 
-/// Text without quotes, all else as JSON.
+/// Text without quotes, other values as JSON.
 fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -186,7 +186,7 @@ fn start(start: &Start) -> String {
     }
 }
 
-/// To the millisecond, for people.
+/// Rounded to the millisecond for people.
 fn rounded(time: Duration) -> Duration {
     Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64)
 }

@@ -1,6 +1,6 @@
-//! What is wrong with an experiment file: all problems at once, each with line and caret.
+//! Problems of an experiment file: all at once, each with line and caret.
 //!
-//! Not here: the decision to print. A binary that renders chooses the stream and the colour.
+//! Not here: printing. The binary chooses the stream and the colour.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 
 pub use quantities::near_miss;
 
-/// A stretch of the source, in bytes.
+/// A range of the source, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
     /// First byte.
@@ -20,7 +20,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The stretch `start..end`.
+    /// The range `start..end`.
     pub fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
@@ -30,13 +30,13 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it covers nothing.
+    /// Whether it is empty.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The stretch `start..end` of a text that stands here, or all of it where that text is not
-    /// written out in the source (escapes, substituted factors).
+    /// The range `start..end` of the text at this span. If the source does not contain the text
+    /// literally (escapes, substituted factors), the whole span.
     pub fn within(self, text: &str, start: usize, end: usize) -> Self {
         if self.len() == text.len() {
             Self::new(self.start + start, self.start + end)
@@ -52,7 +52,7 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// Problems that are written out; beyond, the file is not what it was taken for.
+/// Most problems that are shown; with more, the file is probably something else.
 const MOST_SHOWN: usize = 100;
 
 /// One problem.
@@ -62,9 +62,9 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub span: Span,
-    /// What stands under the caret: what was expected there.
+    /// The text under the caret: what was expected there.
     pub label: String,
-    /// One thing to do, if we know one.
+    /// One thing to do, if one is known.
     pub hint: Option<String>,
 }
 
@@ -74,21 +74,21 @@ impl Diagnostic {
         Self { message: message.into(), span, label: label.into(), hint: None }
     }
 
-    /// The same with one thing to do.
+    /// The same with a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// `text` is none of `known`: names a near miss where there is one, and the whole list in a
-    /// hint where it is short.
+    /// `text` is none of `known`: suggests a similar name if there is one, and lists all names in a
+    /// hint if there are few.
     pub fn unknown<'k>(
         what: &str,
         text: &str,
         span: Span,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Self {
-        // Arms and tables name the same thing more than once.
+        // Arms and tables may name the same thing several times.
         let mut known: Vec<&str> = known.into_iter().collect();
         let mut seen = HashSet::new();
         known.retain(|word| seen.insert(*word));
@@ -104,8 +104,8 @@ impl Diagnostic {
     }
 }
 
-/// The texts that spans refer to: the experiment file, then each flag that adds to it. Their
-/// bytes are numbered through, so that one kind of span serves all.
+/// The texts that spans refer to: the experiment file, then the text of each flag that adds to it.
+/// Byte numbers continue from text to text, so that spans need no text number.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     parts: Vec<Part>,
@@ -128,20 +128,21 @@ impl Sources {
 
     /// Adds a text; spans within it are offset by the returned number.
     pub fn add(&mut self, origin: impl Into<String>, text: impl Into<String>) -> usize {
-        // One byte is left between two texts, so that a span at the end of one is not in the next.
+        // One byte is left between two texts, so that a span at the end of one text does not belong
+        // to the next.
         let start = self.parts.last().map_or(0, |last| last.start + last.text.len() + 1);
         self.parts.push(Part { origin: origin.into(), text: text.into(), start });
         start
     }
 
-    /// All problems in the order of their place, as a person reads them.
+    /// All problems in the order of their place, in readable form.
     ///
     /// Deterministic plain text when `colour` is [`Colour::Off`].
     pub fn render(&self, problems: &[Diagnostic], colour: Colour) -> String {
         self.render_as("error", Level::ERROR, problems, colour)
     }
 
-    /// The same for what is no error.
+    /// The same for warnings.
     pub fn warn(&self, warnings: &[Diagnostic], colour: Colour) -> String {
         self.render_as("warning", Level::WARNING, warnings, colour)
     }
@@ -195,7 +196,7 @@ impl Sources {
 }
 
 impl Part {
-    /// The span in this text's own bytes, on character boundaries and not beyond its end.
+    /// The span as a range in this text, on character boundaries and within its length.
     fn range(&self, span: Span) -> Range<usize> {
         let floor = |at: usize| {
             let mut at = at.saturating_sub(self.start).min(self.text.len());

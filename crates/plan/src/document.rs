@@ -8,10 +8,10 @@ use crate::diagnostic::{Diagnostic, Span};
 /// A value with its place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where. For text it covers what stands between the quotes, wherever that is the text itself
-    /// (no escapes); so offsets in the text are offsets in the file.
+    /// Its place. For text it covers the part between the quotes if the source contains the text
+    /// literally (no escapes); then offsets in the text are offsets in the file.
     pub span: Span,
-    /// What.
+    /// The value.
     pub value: Value,
 }
 
@@ -35,7 +35,7 @@ pub enum Value {
 /// A table: entries in the order of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
     /// Its entries.
     pub entries: Vec<Entry>,
@@ -46,7 +46,7 @@ pub struct Table {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// Place of the key.
     pub key_span: Span,
     /// Its value.
     pub node: Node,
@@ -73,7 +73,7 @@ impl Node {
         }
     }
 
-    /// The value as written, for messages: text in quotes, others bare.
+    /// The value as written, for messages: texts in quotes, other values bare.
     pub fn shown(&self) -> String {
         match &self.value {
             Value::Array(_) => "a list".to_owned(),
@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// The problem that this value is not what was expected.
+    /// The problem that this value has the wrong type.
     pub fn unlike(&self, expected: &str) -> Diagnostic {
         Diagnostic::new(
             self.span,
@@ -112,7 +112,7 @@ impl serde::Serialize for Table {
 
 /// Parses TOML text.
 ///
-/// Errors: every syntax error, with the tree that could be read all the same
+/// Errors: every syntax error; returned with the tree that could be read
 pub fn parse(text: &str) -> (Table, Vec<Diagnostic>) {
     let (root, errors) = DeTable::parse_recoverable(text);
     let mut problems: Vec<Diagnostic> = errors.iter().map(syntax_error).collect();
@@ -183,7 +183,7 @@ fn whole(span: Span, from: &toml::de::DeInteger<'_>, problems: &mut Vec<Diagnost
     Value::Integer(number)
 }
 
-/// Neither a plan nor JSON has a place for what is not finite.
+/// Refuses infinity and NaN: neither a plan nor JSON can represent them.
 fn finite(span: Span, digits: &str, problems: &mut Vec<Diagnostic>) -> Value {
     let number: f64 = digits.replace('_', "").parse().unwrap_or(f64::NAN);
     if !number.is_finite() {
@@ -193,7 +193,7 @@ fn finite(span: Span, digits: &str, problems: &mut Vec<Diagnostic>) -> Value {
     Value::Float(number)
 }
 
-/// The span of what stands between the quotes, if that is the text itself.
+/// The span between the quotes, if the source contains the text literally.
 fn inside_quotes(source: &str, span: Span, text: &str) -> Span {
     let written = source.get(span.start..span.end).unwrap_or_default();
     match written.find(text) {
@@ -202,8 +202,8 @@ fn inside_quotes(source: &str, span: Span, text: &str) -> Span {
     }
 }
 
-/// Takes entries out of a table by name and type; collects a diagnostic for each that does not
-/// fit, and on `finish` one for each unknown entry, with a near miss.
+/// Takes entries out of a table by name and type. Collects a diagnostic for each that does not fit,
+/// and on `finish` one for each unknown entry, with a suggestion.
 #[derive(Debug)]
 pub struct Reader<'a> {
     table: &'a Table,
@@ -317,8 +317,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text under `key` that `parse` understands; a bare number is reported like a text without
-    /// its unit.
+    /// A text under `key` that `parse` understands; a bare number is reported as a text without its
+    /// unit.
     pub fn parsed<T>(
         &mut self,
         key: &str,
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
         self.problems.push(problem.with_hint(format!("add {example}")));
     }
 
-    /// Everything that was wrong, unknown keys included.
+    /// Every problem, unknown keys included.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         for entry in &self.table.entries {
             if !self.taken.contains(&entry.key) {
@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Table {
-    /// Its place for messages: the first key where the table has entries.
+    /// The table's place for messages: its first key, if it has entries.
     fn heading(&self) -> Span {
         match self.entries.first() {
             Some(first) if self.span.is_empty() => first.key_span,

@@ -1,54 +1,54 @@
-//! What is expected of an observer, such as `received == all.succeeded + 3 and 0.95 <= recall`: comparisons with `and`
-//! between them, each of two sums.
+//! Expectations of observers, such as `received == all.succeeded + 3 and 0.95 <= recall`: comparisons joined by `and`,
+//! with a sum on each side.
 
 use std::ops::Range;
 
 use crate::criterion::{self, Operator};
 
-/// What may stand between two sides.
+/// Operators between two sides.
 pub(crate) const OPERATORS: [Operator; 3] = [Operator::Equal, Operator::AtMost, Operator::AtLeast];
 
-/// One comparison; all of an expectation must hold.
+/// One comparison; all comparisons of an expectation must hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inequality<'a> {
-    /// Terms that are added up; at least one.
+    /// Terms that are added; at least one.
     pub left: Vec<ExpectationTerm<'a>>,
     /// `==`, `<=` or `>=`.
     pub operator: Operator,
-    /// As the left ones.
+    /// Like the left side.
     pub right: Vec<ExpectationTerm<'a>>,
 }
 
 impl<'a> Inequality<'a> {
-    /// Those of both sides, from left to right.
+    /// The terms of both sides, from left to right.
     pub fn terms(&self) -> impl Iterator<Item = ExpectationTerm<'a>> {
         self.left.iter().chain(&self.right).copied()
     }
 }
 
-/// A number, a count of the observer's own, or what operations have.
+/// A number, a count of the observer, or a count of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectationTerm<'a> {
-    /// As it was written, without the space around it.
+    /// The text as written, without surrounding spaces.
     pub text: &'a str,
-    /// Bytes before it in the expectation.
+    /// Byte offset in the expectation.
     pub(crate) start: usize,
 }
 
-/// What every observer tells.
+/// Counts that every observer reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObserverCount {
-    /// What arrived.
+    /// Arrived.
     Received,
-    /// What arrived again.
+    /// Arrived more than once.
     Duplicates,
-    /// What arrived and was not to.
+    /// Arrived unexpectedly.
     Unexpected,
-    /// What was to arrive and did not.
+    /// Expected and not arrived.
     Lost,
 }
 
-/// All of them, by their names.
+/// All of them, by name.
 pub(crate) const COUNTS: [(&str, ObserverCount); 4] = [
     ("received", ObserverCount::Received),
     ("duplicates", ObserverCount::Duplicates),
@@ -56,38 +56,38 @@ pub(crate) const COUNTS: [(&str, ObserverCount); 4] = [
     ("lost", ObserverCount::Lost),
 ];
 
-/// What can be asked of every operation, beside its items.
+/// Counts of every operation, besides its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentCount {
-    /// Operations that were to be begun.
+    /// Operations that were planned.
     Planned,
     /// Operations that succeeded.
     Succeeded,
 }
 
 impl SentCount {
-    /// All, by their names.
+    /// All of them, by name.
     pub(crate) const ALL: [(&'static str, Self); 2] =
         [("planned", Self::Planned), ("succeeded", Self::Succeeded)];
 
-    /// The one of this name.
+    /// The count with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
     }
 }
 
 impl<'a> ExpectationTerm<'a> {
-    /// The number that it is.
+    /// Its value, if it is a number.
     pub fn number(self) -> Option<f64> {
         self.text.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
-    /// The count of every observer that it names; other names are the observer's own or those of operations.
+    /// The common observer count that it names; other names belong to the observer itself or to operations.
     pub fn count(self) -> Option<ObserverCount> {
         COUNTS.iter().find(|(name, _)| *name == self.text).map(|(_, count)| *count)
     }
 
-    /// Name of an operation and what is asked of it, if it is not the observer's own name with a dot in it.
+    /// The operation and its count, unless this is a name of the observer with a dot in it.
     pub fn of_operation(self) -> Option<(&'a str, &'a str)> {
         if self.number().is_some() { None } else { self.text.rsplit_once('.') }
     }
@@ -98,28 +98,28 @@ impl<'a> ExpectationTerm<'a> {
 pub enum ExpectationError {
     /// A comparison without an operator.
     NoOperator,
-    /// An operator that is none of those.
+    /// An unknown operator.
     Operator,
     /// A second operator in one comparison.
     SecondOperator,
-    /// Nothing where a term belongs.
+    /// A missing term.
     NoTerm,
-    /// Several words where one belongs.
+    /// Several words instead of one.
     Words,
 }
 
-/// A fault with the bytes of the expectation that it is about.
+/// An error with its byte range in the expectation.
 pub type LocatedError = (ExpectationError, Range<usize>);
 
-/// Reads an expectation.
+/// Parses an expectation.
 ///
-/// Errors: everything that no answer of an observer could make right, as far as the text alone tells
+/// Errors: everything that makes the expectation impossible, as far as the text alone shows
 pub fn parse(text: &str) -> Result<Vec<Inequality<'_>>, Vec<LocatedError>> {
     let (comparisons, faults) = read(text);
     if faults.is_empty() { Ok(comparisons) } else { Err(faults) }
 }
 
-/// What can be read of it, and what cannot.
+/// The parts that can be parsed, and the errors.
 pub(crate) fn read(text: &str) -> (Vec<Inequality<'_>>, Vec<LocatedError>) {
     let mut reader = ExpectationParser { text, faults: Vec::new() };
     let mut comparisons = Vec::new();
@@ -138,7 +138,7 @@ struct ExpectationParser<'a> {
 }
 
 impl<'a> ExpectationParser<'a> {
-    /// With an operator in any case, so that the terms beside a wrong one are read, too.
+    /// Always returns an operator, so that the terms next to a wrong one are parsed, too.
     fn comparison(&mut self, at: Range<usize>) -> Inequality<'a> {
         let Some(sign) = self.operator(at.clone()) else {
             self.fault(ExpectationError::NoOperator, at.clone());

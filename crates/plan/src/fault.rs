@@ -1,4 +1,4 @@
-//! What is done on purpose to a process of the trial while the load runs.
+//! A fault: injected on purpose into a process of the trial while the load runs.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::format_duration;
 
-/// One blow, and whether what was hit comes back.
+/// A fault, and when it is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// Who is hit.
+    /// The process or part that it hits.
     #[serde(flatten)]
     pub whom: FaultTarget,
     /// When, from the start of the measure phase.
     pub at: Duration,
-    /// What is done.
+    /// The action.
     pub action: FaultAction,
-    /// After how long it is undone: started again where it was, or continued. `None`: not.
+    /// Time until it is undone (started again at the same address, or continued); `None`: never.
     pub undone_after: Option<Duration>,
 }
 
@@ -26,14 +26,14 @@ pub struct Fault {
 pub struct FaultTarget {
     /// A service, an observer, or `system`.
     pub process: String,
-    /// One of its processes, as its ready line names it; only the process that started it may restart it.
-    /// `None`: all of them.
+    /// One of its processes, as its ready line names it; only the process that started it may restart it. `None` for
+    /// all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
 
 impl FaultTarget {
-    /// The one that this text names, of those that are started: `system`, or `system.producer`.
+    /// Parses a name such as `system` or `system.producer`; `started` are the names of started processes.
     pub fn named(text: &str, started: &[String]) -> Option<Self> {
         if started.iter().any(|known| known == text) {
             return Some(Self { process: text.to_owned(), part: None });
@@ -43,11 +43,11 @@ impl FaultTarget {
             let part = (!part.is_empty()).then(|| part.to_owned());
             Some(Self { process: process.clone(), part: Some(part?) })
         };
-        // Names may have dots themselves: the longest one is meant.
+        // Names may contain dots, so the longest matching process wins.
         started.iter().filter_map(part).max_by_key(|whom| whom.process.len())
     }
 
-    /// Whether what is done to the one is done to the other, or to a part of it.
+    /// Whether a fault on one affects the other, or a part of it.
     pub(crate) fn touches(&self, other: &Self) -> bool {
         let is_whole = self.part.is_none() || other.part.is_none();
         self.process == other.process && (is_whole || self.part == other.part)
@@ -64,8 +64,8 @@ impl fmt::Display for FaultTarget {
 }
 
 impl Fault {
-    /// Whether whoever was hit may be hit again at this instant. Nobody knows when a part that was killed is back; if it is
-    /// not, what is done next says so.
+    /// Whether the target may be hit again at this instant. The restart time of a killed part is unknown; if the part
+    /// is not back, the next fault fails and reports it.
     pub(crate) fn is_over(&self, at: Duration) -> bool {
         match self.undone_after {
             Some(after) => self.at.saturating_add(after) <= at,
@@ -74,13 +74,13 @@ impl Fault {
     }
 }
 
-/// What is done to a process, its descendants included.
+/// An action on a process and its descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultAction {
     /// SIGKILL.
     Kill,
-    /// SIGTERM; what is still there when it is to be started again is killed.
+    /// SIGTERM; a process that still runs when it is started again is killed.
     Stop,
     /// SIGSTOP.
     Freeze,
@@ -91,7 +91,7 @@ pub enum FaultAction {
 }
 
 impl FaultAction {
-    /// What undoes it.
+    /// The action that undoes it.
     pub fn undone_by(self) -> Self {
         match self {
             Self::Freeze | Self::Continue => Self::Continue,
@@ -125,18 +125,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One thing to be done at one instant.
+/// One action at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultStep {
     /// When, from the start of the measure phase.
     pub at: Duration,
-    /// To whom.
+    /// Its target.
     pub whom: FaultTarget,
-    /// What.
+    /// The action.
     pub action: FaultAction,
 }
 
-/// Blows and what undoes them, in order of time.
+/// Faults and the actions that undo them, in order of time.
 pub fn steps(faults: &[Fault]) -> Vec<FaultStep> {
     let mut steps = Vec::new();
     for fault in faults {

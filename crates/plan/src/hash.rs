@@ -1,11 +1,11 @@
-//! SHA-256 of what decides a result.
+//! SHA-256 of everything that decides a result.
 
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of these parts one after the other, each preceded by its length; 64 hex digits.
+/// SHA-256 of the concatenated parts, each preceded by its length; 64 hex digits.
 pub fn hex(parts: &[&[u8]]) -> String {
     let mut state = Sha256::new();
     for part in parts {
@@ -19,7 +19,7 @@ pub fn hex(parts: &[&[u8]]) -> String {
     text
 }
 
-/// JSON with keys in byte order and no space: one text for one value.
+/// JSON with keys in byte order and without spaces: the same text for the same value.
 pub fn canonical(value: &Json) -> String {
     let mut out = String::new();
     write_canonical(value, &mut out);

@@ -1,5 +1,5 @@
-//! Cumulative intensity Λ(t) of an arrival process: how many arrivals are expected until t. Its
-//! inverse turns operational time (one expected arrival a unit) into seconds.
+//! Cumulative intensity Λ(t) of an arrival process: the expected number of arrivals until t. Its
+//! inverse turns operational time (one expected arrival per unit) into seconds.
 //!
 //! Source: Cinlar 1975, inverse-transform construction of an inhomogeneous Poisson process
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
-/// A linear ramp to `to`; a plateau where `to` is the rate before it.
+/// A linear ramp to `to`; a plateau if `to` equals the rate before it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stage {
     /// Rate at its end.
@@ -21,13 +21,13 @@ pub struct Stage {
 /// Λ in pieces. Times in seconds, rates per second.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Intensity {
-    /// Linear pieces; the last rate holds for ever.
+    /// Linear pieces; the last rate continues for ever.
     Pieces { pieces: Vec<Piece>, last_rate: f64 },
-    /// `rate` for `on`, nothing for the rest of `period`, and again.
+    /// `rate` for `on`, then 0 for the rest of `period`, repeated.
     Cycle { rate: f64, on: f64, period: f64 },
 }
 
-/// A stretch in which the rate changes linearly.
+/// An interval in which the rate changes linearly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Piece {
     /// When it begins.
@@ -35,7 +35,7 @@ pub(crate) struct Piece {
     length: f64,
     /// Rate at its beginning.
     from: f64,
-    /// Change of the rate a second.
+    /// Change of the rate per second.
     slope: f64,
     /// Λ at its beginning.
     before: f64,
@@ -47,7 +47,7 @@ impl Piece {
         self.from * t + self.slope * t * t / 2.0
     }
 
-    /// The solution t of at + bt²/2 = x, in the form that does not cancel.
+    /// The solution t of at + bt²/2 = x, in the form without cancellation.
     fn solve(&self, x: f64) -> f64 {
         let root = (self.from * self.from + 2.0 * self.slope * x).max(0.0).sqrt();
         if x <= 0.0 { 0.0 } else { (2.0 * x / (self.from + root)).min(self.length) }
@@ -101,7 +101,7 @@ impl Intensity {
         }
     }
 
-    /// Λ⁻¹(x): the second at which `x` arrivals are expected; `None` where that never happens.
+    /// Λ⁻¹(x): the second at which `x` arrivals are expected; `None` if that never happens.
     pub(crate) fn inverse(&self, x: f64) -> Option<f64> {
         match self {
             Self::Pieces { pieces, last_rate } => {
@@ -113,7 +113,7 @@ impl Intensity {
                 Some(piece.start + piece.solve(x - piece.before))
             }
             Self::Cycle { rate, on, period } => {
-                // A whole number of bursts may come out a hair below it.
+                // A whole number of bursts may be slightly too small because of rounding.
                 let cycles = (x / (rate * on) + 1e-12).floor();
                 let rest = (x - cycles * rate * on).max(0.0);
                 Some(cycles * period + rest / rate)

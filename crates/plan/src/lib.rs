@@ -2,12 +2,12 @@
 //!
 //! Pure: files only through a trait, no clock, no entropy.
 
-// In reading order: the file and what is wrong with it,
+// In reading order: the file and its problems,
 pub mod diagnostic;
 pub mod document;
 pub mod units;
 pub mod url_run;
-// what it says,
+// its contents,
 pub mod comparison;
 pub mod criterion;
 pub mod expectation;
@@ -22,7 +22,7 @@ pub mod request_list;
 pub mod rows;
 pub mod target;
 pub mod template;
-// what it becomes,
+// the plan made from it,
 pub mod adaptive;
 mod describe;
 pub mod hash;
@@ -30,7 +30,7 @@ mod order;
 pub mod plan;
 mod rehearsal;
 pub mod secret;
-// and what follows from it and a seed.
+// and the schedule made from plan and seed.
 mod intensity;
 pub mod mix;
 pub mod nonce;

@@ -8,7 +8,7 @@ use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
 use crate::randomness::{RandomStream, draw, unit};
 
-/// How much load, of which kind, and until when.
+/// Amount, kind and end of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Load {
     /// Open, closed or users.
@@ -19,7 +19,7 @@ pub struct Load {
     pub warm_up: WarmUp,
     /// From the start of an operation to its failure as `timeout`; also bounds connecting.
     pub timeout: Duration,
-    /// Closed: exactly so many. Open: at most so many, for each target. Users: one each.
+    /// Closed: exactly this many. Open: at most this many, for each target. Users: one each.
     pub connections: u32,
     /// Operations that a connection carries at a time, each on a stream of its own.
     #[serde(skip_serializing_if = "is_one")]
@@ -30,12 +30,12 @@ pub struct Load {
     pub steady_state: SteadyState,
     /// Generator threads, if the experiment fixes them.
     pub workers: Option<u32>,
-    /// Whether they poll for what comes next in place of sleeping until it does.
+    /// Whether they poll for the next event instead of sleeping.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy_poll: bool,
 }
 
-/// What starts an operation.
+/// The event that starts an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Model {
@@ -63,12 +63,12 @@ pub enum Model {
 pub enum ArrivalProcess {
     /// The k-th start at k/rate.
     Constant {
-        /// Operations a second.
+        /// Operations per second.
         rate: f64,
     },
     /// Independent exponential gaps.
     Poisson {
-        /// Mean operations a second.
+        /// Mean operations per second.
         rate: f64,
     },
     /// Ramps and plateaus, one after the other.
@@ -96,7 +96,7 @@ pub enum ArrivalProcess {
         /// The list.
         #[serde(skip)]
         offsets_ns: std::sync::Arc<[u64]>,
-        /// Where it came from.
+        /// The file that it came from.
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
         digest: String,
@@ -161,12 +161,12 @@ pub enum WarmUp {
         /// Its length; zero for none.
         length: Duration,
     },
-    /// Left to the instrument: the usual length, which every trial long enough is tested for.
+    /// Chosen by the instrument: the default length, and every trial that is long enough is tested for it.
     Auto,
 }
 
 impl WarmUp {
-    /// Length of a warm-up that is left to the instrument, and of one of which nothing is said.
+    /// Length of a warm-up that the instrument chooses, and the default.
     pub const USUAL: Duration = Duration::from_secs(5);
 
     /// How long it lasts.
@@ -192,7 +192,7 @@ pub enum Reuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SteadyState {
-    /// A trial without one is `no_steady_state`.
+    /// A trial without one gets the validity `no_steady_state`.
     Required,
     /// It is only reported.
     Reported,
@@ -221,7 +221,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// Arrivals per second on average until the stop; `None` where nothing is ever planned.
+    /// Mean arrivals per second until the stop; `None` if nothing is planned.
     pub fn mean_rate(&self, stop: Stop) -> Option<f64> {
         let intensity = match self {
             Self::Constant { rate } | Self::Poisson { rate } => return Some(*rate),
@@ -241,8 +241,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// The process at its initial rate for ever: what a warm-up runs. `None` where it begins
-    /// with nothing.
+    /// The process at its initial rate for ever, for the warm-up. `None` if its initial rate is 0, and for a replay.
     pub fn initial(&self) -> Option<Self> {
         let (rate, spacing) = match self {
             Self::Constant { rate } => (*rate, Spacing::Constant),
@@ -257,8 +256,8 @@ impl ArrivalProcess {
         })
     }
 
-    /// The process at twice its rate: a fair draw for each arrival divides it into two of this one. `None` where
-    /// it does not, since of all processes only what is Poisson stays what it is.
+    /// The process at twice its rate; a fair draw for each arrival divides it into two processes like this one. `None`
+    /// if the process is not Poisson, because then the halves would be of another kind.
     pub fn twice(&self) -> Option<Self> {
         match self {
             Self::Poisson { rate } => Some(Self::Poisson { rate: 2.0 * rate }),
@@ -277,7 +276,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// Its own length, where it has one: the sum of the stages, the last offset of a replay.
+    /// Its own length, if it has one: the sum of the stages, the last offset of a replay.
     pub fn length(&self) -> Option<Duration> {
         match self {
             Self::Stages { stages, .. } => Some(stages.iter().map(|stage| stage.over).sum()),
@@ -339,19 +338,19 @@ fn is_one(streams: &u32) -> bool {
     *streams == 1
 }
 
-/// So many seconds, or for ever where they are too many.
+/// This duration; the longest possible one if it does not fit.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 impl Load {
-    /// Length of ramp-up, warm-up and measure phase, if they are known beforehand.
+    /// Length of ramp-up, warm-up and measure phase, if they are known in advance.
     pub fn wall_time(&self) -> Option<Duration> {
         let before = self.ramp_up().saturating_add(self.warm_up.length());
         Some(before.saturating_add(self.measure_time()?))
     }
 
-    /// Time until all users are there.
+    /// Time until all users have started.
     pub fn ramp_up(&self) -> Duration {
         match self.model {
             Model::Users { users, spawn_rate, .. } if spawn_rate.is_finite() => {
@@ -361,7 +360,7 @@ impl Load {
         }
     }
 
-    /// Length of the measure phase, if it is known beforehand.
+    /// Length of the measure phase, if it is known in advance.
     pub fn measure_time(&self) -> Option<Duration> {
         match (self.stop, &self.model) {
             (Stop::Duration { after }, _) => Some(after),
@@ -373,8 +372,7 @@ impl Load {
         }
     }
 
-    /// Length of a recorded window: a tenth of a second where the measure phase is planned to be short, or
-    /// nobody knows how long it will be.
+    /// Length of a recorded window: a tenth of a second if the measure phase is short or its length is unknown.
     pub fn window(&self) -> Duration {
         const SHORT: Duration = Duration::from_secs(30);
         let short = self.measure_time().is_none_or(|length| length < SHORT);

@@ -1,24 +1,24 @@
-//! The mix: which operation the k-th arrival is, drawn from the seed.
+//! The mix: assigns an operation to the k-th arrival, drawn from the seed.
 
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
 
-/// What the k-th arrival does.
+/// The operation of the k-th arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assignment {
     /// k.
     pub index: u64,
     /// Index of the operation.
     pub operation: usize,
-    /// How many of this operation came before it.
+    /// Number of earlier arrivals with this operation.
     pub sequence: u64,
-    /// The row it takes, 0 where the operation has none.
+    /// Its row, 0 if the operation has none.
     pub row: usize,
 }
 
-/// Walks the indices 0, 1, 2 … and assigns an operation to each; ends when an operation with
-/// rows `once` has none left. Every worker walks all indices, so the assignment does not depend
-/// on the number of workers.
+/// Walks the indices 0, 1, 2 … and assigns an operation to each; ends when an operation with rows
+/// `once` has none left. Every worker walks all indices, so the assignment does not depend on the
+/// number of workers.
 #[derive(Debug, Clone)]
 pub struct Mix {
     seed: u64,
@@ -39,8 +39,8 @@ struct Part {
 impl Mix {
     /// The mix of these operations.
     ///
-    /// Errors: none; weights that are all zero make every operation the last one, which the plan
-    /// refuses beforehand
+    /// Errors: none. If all weights are zero, every operation is the last one; the plan refuses
+    /// that in advance.
     pub fn new(operations: &[Operation], seed: u64) -> Self {
         let total: f64 = operations.iter().map(|operation| operation.weight).sum();
         let mut sum = 0.0;

@@ -1,14 +1,14 @@
-//! `{{nonce}}`: the mark of one operation. Its check is drawn from the trial's seed, so that a
-//! stranger's mark shows.
+//! `{{nonce}}`: identifies one operation. Its check digits are drawn from the trial's seed, so that
+//! other programs' marks are recognised.
 
 use ::nonce::Nonce;
 
 use crate::randomness::{RandomStream, draw};
 
-/// Places in the schedule are marked modulo this.
+/// The place in the schedule is encoded modulo this.
 const PLACES: u64 = 1 << 48;
 
-/// The mark of the arrival with this index in the schedule, sent at this instant.
+/// The nonce of the arrival with this index in the schedule, sent at this instant.
 pub fn of_arrival(seed: u64, trial: u32, index: u64, sent_at: u64) -> Nonce {
     let index = index % PLACES;
     Nonce { trial, index, check: check(seed, trial, index), sent_at }
@@ -18,7 +18,7 @@ fn check(seed: u64, trial: u32, index: u64) -> u64 {
     draw(seed ^ (u64::from(trial) << 32), RandomStream::Nonce, index) >> 16
 }
 
-/// What a nonce says, if it was made with this trial seed; `None` for a stranger.
+/// Decodes a nonce that was made with this trial seed; `None` for any other text.
 pub fn verify(text: &str, seed: u64) -> Option<Nonce> {
     let nonce = Nonce::parse(text.as_bytes())?;
     (nonce.check == check(seed, nonce.trial, nonce.index)).then_some(nonce)

@@ -1,4 +1,4 @@
-//! How numbers look on every page: at least three significant digits, always with a unit.
+//! The form of numbers on every page: at least three significant digits, always with a unit.
 //!
 //! Not here: columns and tables (see `pages`).
 
@@ -66,7 +66,7 @@ pub fn points(difference: f64) -> String {
     if size == 0.0 { "0 pp".to_owned() } else { format!("{sign}{size:.3} pp") }
 }
 
-/// A count, with its thousands apart.
+/// A count, with thousands separated.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -109,7 +109,7 @@ pub fn significant(value: f64) -> String {
     } else if size >= 0.9995 || size == 0.0 {
         2
     } else {
-        // The leading zeros after the point do not count as significant.
+        // Leading zeros after the point do not count as significant.
         (2 - size.log10().floor() as i32).clamp(3, 9) as usize
     };
     if size == 0.0 { "0".to_owned() } else { format!("{value:.digits$}") }
@@ -121,8 +121,8 @@ pub fn percentile(q: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A number in the unit in which a criterion was written: its bound ends in a unit of time, `%`,
-/// `/s`, or in nothing. What stands behind `over` is the length of windows.
+/// A number in the unit of a criterion's bound: a unit of time, `%`, `/s`, or none. The text after
+/// `over` is the length of windows.
 pub fn in_unit_of(criterion: &str, value: f64) -> String {
     let bound = criterion.split(" over ").next().unwrap_or_default().trim_end();
     let unit: String = bound.chars().rev().take_while(|c| !c.is_ascii_digit()).collect();
@@ -136,7 +136,7 @@ pub fn in_unit_of(criterion: &str, value: f64) -> String {
     }
 }
 
-/// These trials in words; `None` for none of them.
+/// These trials in words; `None` for an empty list.
 pub fn trials(numbers: &[u32]) -> Option<String> {
     let named: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     match numbers.len() {

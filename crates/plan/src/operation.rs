@@ -1,4 +1,4 @@
-//! One unit of client-visible work: what the plan knows of it.
+//! One unit of client-visible work, as the plan knows it.
 //!
 //! Not here: the meaning of the protocol's own table, which its driver compiles.
 
@@ -11,9 +11,9 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
 use crate::rows::Rows;
 
-/// Spans of connecting, which the engine stamps for every protocol; those of the protocol come after them.
+/// Spans of connecting, which the engine stamps for every protocol; the protocol's own spans follow.
 pub const CONNECTING: [&str; 2] = ["connect", "tls"];
-/// Parts that the operations of an arm may name, all together.
+/// Most parts that the operations of an arm may name together.
 pub const PARTS_LIMIT: usize = 8;
 
 /// An operation of the mix.
@@ -25,29 +25,29 @@ pub struct Operation {
     pub weight: f64,
     /// Name of the protocol: the key of its table (`http`).
     pub protocol: String,
-    /// Where it goes.
+    /// Its target.
     pub target: TargetOf,
-    /// The protocol's table with factors and environment filled in, spans kept for diagnostics.
-    /// For `requests` from a target file this holds what the file leaves open.
+    /// The protocol's table with factors and environment filled in, and spans for diagnostics. For `requests` from a
+    /// target file, the values that the file leaves open.
     pub table: Table,
     /// The `expect` table, if any; the driver compiles it.
     pub expect: Option<Table>,
-    /// Parts of the target whose own times are read from the answer; a part comes after the part that contains it.
+    /// Parts of the target whose own times are read from the answer; a part is listed after the part that contains it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// Item name and path of each number to be read from the answer.
+    /// Name and path of each number to read from the answer.
     pub items: Vec<Item>,
-    /// Data that `{{row.column}}` refers to.
+    /// Data for `{{row.column}}`.
     pub rows: Option<Arc<Rows>>,
-    /// Whole requests from a vegeta target file or a URL list; taken in turn like rows.
+    /// Whole requests from a vegeta target file or a URL list; used in turn like rows.
     #[serde(serialize_with = "requests_digest")]
     pub requests: Option<Arc<[Request]>>,
-    /// How rows or requests are taken.
+    /// The order of rows or requests.
     pub order: RowOrder,
 }
 
 impl Operation {
-    /// An HTTP operation with nothing but a name: weight 1, first target, empty table.
+    /// An HTTP operation with defaults and this name: weight 1, first target, empty table.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -64,7 +64,7 @@ impl Operation {
         }
     }
 
-    /// Number of rows or whole requests that it takes its turns from; 0 where it has none.
+    /// Number of rows or whole requests; 0 if it has none.
     pub fn row_count(&self) -> usize {
         match (&self.requests, &self.rows) {
             (Some(requests), _) => requests.len(),
@@ -74,7 +74,7 @@ impl Operation {
     }
 }
 
-/// A long list is serialised as its length and digest.
+/// Serialises a long list as its length and digest.
 fn digest_of<T: Serialize, S: Serializer>(items: &[T], serializer: S) -> Result<S::Ok, S::Error> {
     let text = serde_json::to_vec(items).map_err(S::Error::custom)?;
     let mut fields = serializer.serialize_struct("List", 2)?;
@@ -108,7 +108,7 @@ pub enum TargetOf {
 }
 
 impl TargetOf {
-    /// The target of an operation that takes this row.
+    /// The target of the operation with this row.
     pub fn index(&self, row: usize) -> usize {
         match self {
             Self::Fixed(index) => *index,
@@ -117,15 +117,15 @@ impl TargetOf {
     }
 }
 
-/// A part of the target that says in each answer how long it took.
+/// A part of the target that reports its time in each answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Part {
-    /// What the target calls it; also the name of the span that it becomes.
+    /// The target's name for it; also the name of its span.
     pub name: String,
-    /// The part that it lies inside of, whose time holds its own.
+    /// The part that contains it and whose time includes its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// Its place among those of the arm.
+    /// Its index among the parts of the arm.
     #[serde(skip)]
     pub place: usize,
     /// For diagnostics.
@@ -133,9 +133,9 @@ pub struct Part {
     pub span: Span,
 }
 
-/// Gives the parts of these operations their places, those of one name the same.
+/// Assigns indices to the parts of these operations; parts with the same name get the same index.
 ///
-/// Errors: names that `own` says are spans already; more than [`PARTS_LIMIT`] names
+/// Errors: names that `own` reports as existing spans; more than [`PARTS_LIMIT`] names
 pub(crate) fn place_parts(
     operations: &mut [Operation],
     own: impl Fn(&str) -> bool,
@@ -160,7 +160,7 @@ pub(crate) fn place_parts(
     problems
 }
 
-/// Names of the parts of these operations, by place.
+/// Names of the parts of these operations, by index.
 pub fn part_names(operations: &[Operation]) -> Vec<String> {
     let mut names = Vec::new();
     for part in operations.iter().flat_map(|operation| &operation.parts) {
@@ -171,19 +171,19 @@ pub fn part_names(operations: &[Operation]) -> Vec<String> {
     names
 }
 
-/// How a protocol is spoken, as far as a plan must know.
+/// The properties of a protocol that a plan needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtocolTraits<'a> {
-    /// How addresses begin where it is spoken.
+    /// The scheme of its addresses.
     pub scheme: &'a str,
-    /// What TLS is to agree on before it is spoken (ALPN).
+    /// The protocol that TLS must negotiate (ALPN), if there is one.
     pub alpn: Option<&'static str>,
-    /// Whether a connection carries many operations at a time.
+    /// Whether a connection carries several operations at the same time.
     pub multiplexes: bool,
 }
 
 impl<'a> ProtocolTraits<'a> {
-    /// That of a protocol of which nothing but its name is known.
+    /// The properties of a protocol of which only the name is known.
     pub fn plain(protocol: &'a str) -> Self {
         Self { scheme: protocol, alpn: None, multiplexes: false }
     }
@@ -194,18 +194,18 @@ impl<'a> ProtocolTraits<'a> {
 pub struct Item {
     /// Its name.
     pub name: String,
-    /// Where it stands: a JSON path for HTTP.
+    /// Its place: a JSON path for HTTP.
     pub path: String,
     /// For diagnostics.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// How rows are taken.
+/// The order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowOrder {
-    /// One after the other, and again from the first.
+    /// One after another, then again from the first.
     #[default]
     RoundRobin,
     /// Drawn from the seed.

@@ -1,37 +1,37 @@
-//! The order of trials: every arm once a block, and pairs of the same arm between them.
+//! The order of trials: every arm once per block, and pairs of the same arm between the blocks.
 
 use crate::plan::TrialPlan;
 use crate::randomness::{RandomStream, below, draw};
 
-/// In which order the arms of a block are executed.
+/// The order of the arms within a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Order {
     /// Drawn from the seed, for each block.
     #[default]
     Random,
-    /// Forwards, backwards, backwards, forwards, and so on: what drifts evenly cancels out over two
-    /// blocks, and what drifts ever faster over four.
+    /// Forwards, backwards, backwards, forwards, and so on: linear drift cancels out over two
+    /// blocks, and accelerating drift over four.
     Abba,
 }
 
-/// How often arms are executed.
+/// The number and kind of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blocks {
     /// Blocks of all arms.
     pub(crate) count: u32,
-    /// Within them.
+    /// The order within them.
     pub(crate) order: Order,
-    /// Blocks of two trials of one arm, and which.
+    /// Blocks of two trials of one arm: their number, and the arm.
     pub(crate) aa: Option<(u32, usize)>,
     /// Whether the two trials of a block are executed at the same time.
     pub(crate) duet: bool,
-    /// Of them, how many may go without a trial.
+    /// How many of them may lack a trial.
     pub(crate) spare: u32,
 }
 
-/// Trials of so many arms. All trials of a block share a seed, so that they meet the same schedule.
+/// Trials of this many arms. All trials of a block share a seed, so they get the same schedule.
 ///
-/// Blocks of one arm have the numbers after the others, and are spread evenly among them.
+/// Blocks of one arm have numbers after the others, and are spread evenly among them.
 pub(crate) fn trials(arms: usize, blocks: &Blocks, seed: u64) -> Vec<TrialPlan> {
     let mut trials = Vec::new();
     let (pairs, alone) = blocks.aa.unwrap_or_default();
@@ -46,7 +46,7 @@ pub(crate) fn trials(arms: usize, blocks: &Blocks, seed: u64) -> Vec<TrialPlan> 
     trials
 }
 
-/// The block after which this pair of so many comes.
+/// The block after which this pair comes.
 fn due(pair: u32, pairs: u32, blocks: u32) -> u32 {
     (u64::from(pair) * u64::from(blocks)).div_ceil(u64::from(pairs)) as u32
 }

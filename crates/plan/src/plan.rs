@@ -19,12 +19,12 @@ use crate::target::Target;
 
 /// A whole experiment, checked and resolved. Its hash goes into every report.
 ///
-/// Whatever is serialised of it shows `{{env.NAME}}` in place of what came from the environment.
+/// Its serialised form shows `{{env.NAME}}` instead of values from the environment.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// One line.
     pub title: String,
-    /// What the experiment wants to know.
+    /// The question that the experiment answers.
     pub question: Option<String>,
     /// Seed of schedule and content.
     pub seed: u64,
@@ -34,19 +34,19 @@ pub struct Plan {
     pub fail_fast: bool,
     /// Whether the run continues although every operation fails in the same way (`--keep-going`).
     pub keep_going: bool,
-    /// When measure phases are looked at, if they are as long as their intervals need (`--adaptive`).
+    /// When measure phases are checked for an early end (`--adaptive`).
     pub adaptive: Option<Adaptive>,
     /// Combinations of levels; at least one.
     pub arms: Vec<Arm>,
-    /// What is executed, in order.
+    /// The trials in order of execution.
     pub trials: Vec<TrialPlan>,
-    /// Blocks that may go without those of their trials whose generator was late: the rest is judged.
+    /// Blocks that may lack trials whose generator was late; the other trials are judged.
     pub spare: u32,
-    /// What the result is held against.
+    /// Requirements for the result.
     pub criteria: Vec<Criterion>,
-    /// Levels held against each other.
+    /// Comparisons of levels.
     pub comparisons: Vec<Comparison>,
-    /// Values from the environment, to be kept out of every output.
+    /// Values from the environment, which no output may show.
     pub secrets: Secrets,
 }
 
@@ -55,7 +55,7 @@ pub struct Plan {
 pub struct Arm {
     /// Its name: `all` without factors, otherwise `path=front,connections=10`.
     pub name: String,
-    /// Level of each factor: its value, or its name where the file gives it one.
+    /// Level of each factor: its value, or its name if the file gives one.
     pub factors: BTreeMap<String, Value>,
     /// Values of the levels that have a name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -68,11 +68,11 @@ pub struct Arm {
     pub operations: Vec<Operation>,
     /// Real servers that the system needs.
     pub services: Vec<Service>,
-    /// The system under test, when we start it.
+    /// The system under test, if the run starts it.
     pub system: Option<System>,
-    /// Counters of what arrives elsewhere.
+    /// Processes that count arrivals elsewhere.
     pub observers: Vec<Observer>,
-    /// What is done to those processes while the load runs.
+    /// Faults injected into those processes while the load runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
@@ -90,14 +90,14 @@ pub struct TrialPlan {
     pub arm: usize,
     /// Seed of this trial, derived from the plan's (the same for all arms of a block).
     pub seed: u64,
-    /// Whether it is executed at the same time as the other trial of its block, and the arrivals of both are
-    /// assigned to them by a fair draw.
+    /// Whether it is executed at the same time as the other trial of its block. A fair draw then assigns the arrivals
+    /// to the two trials.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub duet: bool,
 }
 
 impl TrialPlan {
-    /// Whether it takes time of its own: the second of a duet goes on while the first does.
+    /// Whether it adds to the run time: the second trial of a duet runs during the first.
     pub fn takes_time(&self) -> bool {
         !self.duet || self.order == 1
     }
@@ -123,8 +123,8 @@ impl Plan {
         }
     }
 
-    /// Whether the block holds several trials of one arm and no others: what differs between those is
-    /// noise, and they are there for nothing else.
+    /// Whether the block contains several trials of one arm and no others: their differences are noise, which is their
+    /// only purpose.
     pub fn is_aa(&self, block: u32) -> bool {
         let mut arms = self.trials.iter().filter(|trial| trial.block == block).map(|one| one.arm);
         let first = arms.next();
@@ -137,7 +137,7 @@ impl Plan {
         self.trials.iter().any(|trial| trial.duet)
     }
 
-    /// Wall time of all trials without start-up and drain, if every one has a duration.
+    /// Wall time of all trials without start-up and drain, if every trial has a known duration.
     pub fn wall_time(&self) -> Option<Duration> {
         let in_turn = self.trials.iter().filter(|trial| trial.takes_time());
         let mut times = in_turn.map(|trial| self.arms[trial.arm].load.wall_time());
@@ -156,7 +156,7 @@ impl Plan {
             "criteria": self.criteria,
             "comparisons": self.comparisons,
         });
-        // A plan without them looks as it always did, and so does its hash.
+        // Left out if unset, so that older plans keep their JSON and hash.
         if self.fail_fast {
             plain["fail_fast"] = self.fail_fast.into();
         }
@@ -175,8 +175,8 @@ impl Plan {
         self.secrets.redact_json(plain)
     }
 
-    /// SHA-256 of all that decides the result: of the redacted plan without the number of
-    /// workers; 64 hexadecimal digits.
+    /// SHA-256 of everything that decides the result: of the redacted plan without the number of workers; 64
+    /// hexadecimal digits.
     pub fn hash(&self) -> String {
         let mut json = self.to_json();
         let arms = json.get_mut("arms").and_then(Value::as_array_mut);

@@ -1,8 +1,8 @@
-//! Texts of strangers, made fit to be shown.
+//! Makes untrusted texts safe to show.
 
 use std::borrow::Cow;
 
-/// The text on one line, without what steers a terminal or turns the direction of writing.
+/// The text on one line, without control characters and marks that reverse the direction of writing.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c.is_control() || steers(c)) {
         return Cow::Borrowed(text);
@@ -15,12 +15,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
-/// The same of a text of several lines, which stay lines.
+/// The same for a text of several lines, which stay separate.
 pub fn printable_lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
-/// Ends of lines and of paragraphs, and marks that turn or hide what follows.
+/// Line and paragraph separators, control characters, and marks that reverse or hide the text after them.
 fn steers(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

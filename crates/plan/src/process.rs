@@ -9,13 +9,13 @@ use serde_json::Value;
 /// A real server that the system needs; started first, stopped last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Service {
-    /// Its name, which other places refer to as `{name}`.
+    /// Its name, for placeholders such as `{name}`.
     pub name: String,
     /// Command line with placeholders, split like a shell does, run without a shell.
     pub command: Vec<String>,
     /// When it counts as ready.
     pub ready: Ready,
-    /// How long that may take; the launcher's own bound where nothing is said.
+    /// Time limit for readiness; `None` for the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_within: Option<Duration>,
 }
@@ -28,7 +28,7 @@ pub enum Ready {
     Tcp,
     /// It prints the ready line of the contract for systems on stdout.
     Line,
-    /// `GET` of this path answers 200.
+    /// `GET` of this path returns 200.
     Http(String),
 }
 
@@ -37,11 +37,11 @@ pub enum Ready {
 pub struct System {
     /// What to start.
     pub start: Start,
-    /// Settings with placeholders, given to the served system as `--set key=value`.
+    /// Settings with placeholders; a served system gets them as `--set key=value`.
     pub set: BTreeMap<String, Value>,
-    /// When it counts as ready; a served one always by its line.
+    /// When it counts as ready; a served system always by its ready line.
     pub ready: Ready,
-    /// How long that may take; the launcher's own bound where nothing is said.
+    /// Time limit for readiness; `None` for the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_within: Option<Duration>,
 }
@@ -56,21 +56,21 @@ pub enum Start {
     Command(Vec<String>),
 }
 
-/// Counts what arrives elsewhere, in a process of its own.
+/// Counts arrivals elsewhere, in a separate process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observer {
     /// Its name.
     pub name: String,
-    /// What to start; `None` where the system itself answers `/observed` under this name.
+    /// What to start; `None` if the system itself answers `/observed` under this name.
     pub start: Option<Start>,
     /// Settings with placeholders.
     pub set: BTreeMap<String, Value>,
     /// What must hold after the drain, such as `received == multicast.delivered`.
     pub expect: Option<String>,
-    /// How long it may take to be ready; the launcher's own bound where nothing is said.
+    /// Time limit for readiness; `None` for the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_within: Option<Duration>,
-    /// How long its answer after the drain may take; the engine's own bound where nothing is said.
+    /// Time limit for its answer after the drain; `None` for the engine's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_within: Option<Duration>,
 }

@@ -1,10 +1,10 @@
-//! Chance that depends on nothing but the seed: named streams for the schedule, counter-based
-//! draws for content, so that results never depend on the number of workers.
+//! Random numbers that depend only on the seed: named streams for the schedule, counter-based draws
+//! for content. So results never depend on the number of workers.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a random number is used for; each use has its own stream.
+/// The use of a random number; each use has its own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum RandomStream {
@@ -39,7 +39,7 @@ pub(crate) fn spread(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// 2⁶⁴ divided by the golden ratio: the step of SplitMix64.
+/// 2⁶⁴ divided by the golden ratio: the increment of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The `index`-th 64-bit draw of a stream, computed from its counter alone.
@@ -53,7 +53,7 @@ pub fn unit(bits: u64) -> f64 {
     ((bits >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// A draw as a whole number below `bound`, which is not 0. Its bias is below `bound`/2⁶⁴.
+/// A draw as a whole number below `bound`, which must not be 0. Its bias is below `bound`/2⁶⁴.
 pub fn below(bits: u64, bound: u64) -> u64 {
     ((u128::from(bits) * u128::from(bound)) >> 64) as u64
 }

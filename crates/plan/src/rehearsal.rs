@@ -1,4 +1,4 @@
-//! `--quick`: a shortened run that exercises everything and proves nothing.
+//! `--quick`: a shortened run that exercises everything but proves nothing.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::load::{ArrivalProcess, Load, Model, Stop, WarmUp};
 use crate::order::{self, Blocks, Order};
 use crate::plan::{Arm, Plan};
 
-/// Measuring of an experiment with one arm, at most.
+/// Longest measuring time of an experiment with one arm.
 const SINGLE: Duration = Duration::from_secs(15);
-/// Measuring of each trial of a designed experiment.
+/// Measuring time of each trial of a designed experiment.
 const DESIGNED: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(1);
 const BLOCKS: u32 = 2;
-/// Operations of a closed load that stops by count: how long they take is not known beforehand.
+/// Operations of a closed load that stops by count, because their duration is unknown in advance.
 const OPERATIONS: u64 = 1000;
 
-/// The plan of a rehearsal: of one arm the first 15 s; of several the baseline and the extreme
-/// level of each factor, in two blocks.
+/// The plan of a rehearsal. With one arm: its first 15 s. With several: the baseline and the
+/// extreme level of each factor, in two blocks.
 pub(crate) fn shortened(plan: Plan) -> Plan {
     let designed = plan.arms.len() > 1;
     let arms = if designed { kept(&plan) } else { plan.arms.clone() };
@@ -27,12 +27,12 @@ pub(crate) fn shortened(plan: Plan) -> Plan {
     let count = if designed { BLOCKS } else { 1 };
     let blocks = Blocks { count, order: Order::Random, aa: None, duet: plan.is_duet(), spare: 0 };
     let trials = order::trials(arms.len(), &blocks, plan.seed);
-    // Cut arms are not extended again.
+    // Shortened arms are not extended again.
     Plan { rehearsal: true, adaptive: None, arms, trials, spare: 0, ..plan }
 }
 
-/// Arms in which each factor stands at its baseline or at the level farthest from it; the first and
-/// the last where exclusions leave no two of those.
+/// Arms with each factor at its baseline or at the level farthest from it; the first and the last
+/// arm if exclusions leave fewer than two of those.
 fn kept(plan: &Plan) -> Vec<Arm> {
     let keeps = |arm: &&Arm| {
         arm.factors.iter().all(|(factor, level)| {
@@ -47,7 +47,7 @@ fn kept(plan: &Plan) -> Vec<Arm> {
     }
 }
 
-/// The baseline of a factor, by its comparison or else its first level, and the level at the
+/// The baseline of a factor (from its comparison, otherwise its first level), and the level at the
 /// other end of the list.
 fn ends(plan: &Plan, factor: &str) -> (Value, Value) {
     let mut levels: Vec<&Value> = Vec::new();

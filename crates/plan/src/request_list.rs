@@ -1,4 +1,4 @@
-//! Whole requests from files of other tools: vegeta targets in both forms, and plain lists of
+//! Reads whole requests from files of other tools: vegeta targets in both forms, and plain lists of
 //! addresses.
 //!
 //! Source: vegeta's README, sections `-format`, `http format` and `json format`
@@ -24,7 +24,7 @@ pub enum ListFormat {
 }
 
 impl ListFormat {
-    /// By its name in the experiment file.
+    /// The form with this name in the experiment file.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "vegeta" => Some(Self::Vegeta),
@@ -34,7 +34,7 @@ impl ListFormat {
         }
     }
 
-    /// By the first line that says something.
+    /// The form that the first non-empty line suggests.
     fn guess(text: &str) -> Self {
         let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
         match first {
@@ -45,12 +45,12 @@ impl ListFormat {
     }
 }
 
-/// A request and where it goes.
+/// A request and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRequest {
     /// Scheme, host and port.
     pub origin: String,
-    /// The rest.
+    /// The request itself.
     pub request: Request,
 }
 
@@ -109,7 +109,7 @@ fn urls(text: &str) -> Result<Vec<ListedRequest>, String> {
         .collect()
 }
 
-/// A block ends at an empty line, after its body line, or where the next request line follows.
+/// A block ends at an empty line, after its body line, or at the next request line.
 fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<ListedRequest>, String> {
     let mut list: Vec<ListedRequest> = Vec::new();
     let mut open = false;

@@ -11,7 +11,7 @@ use crate::hash;
 /// A table of data: named columns of text. Serialised as its size and digest, not its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// Where it came from.
+    /// The file that it came from.
     pub file: String,
     columns: Vec<String>,
     /// All values, one after the other.
@@ -20,12 +20,12 @@ pub struct Rows {
     ends: Vec<usize>,
 }
 
-/// Why data cannot be used.
+/// Why the data cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowsError {
-    /// It has no row at all.
+    /// There are no rows.
     Empty,
-    /// A line is not what it should be.
+    /// A line is invalid.
     Line {
         /// Number of the line, from 1.
         line: u64,
@@ -44,8 +44,8 @@ impl fmt::Display for RowsError {
 }
 
 impl Rows {
-    /// Reads a CSV with a header line, or JSON lines where the name ends in `.jsonl`, `.ndjson`
-    /// or `.json`.
+    /// Parses CSV with a header line, or JSON lines if the name ends in `.jsonl`, `.ndjson` or
+    /// `.json`.
     ///
     /// Errors: no rows; a line of another width; a line that is not a JSON object
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, RowsError> {
@@ -122,7 +122,7 @@ impl Rows {
         &self.columns
     }
 
-    /// Place of the column with this name.
+    /// Index of the column with this name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }

@@ -1,4 +1,4 @@
-//! The schedule: the sequence of arrivals, fixed by process and seed.
+//! The schedule: the sequence of arrivals, determined by process and seed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ pub struct Arrival {
     pub offset_ns: u64,
 }
 
-/// All arrivals of a phase, in order; `skip`ping to a worker's share is up to the caller
-/// (worker i of W takes indices k ≡ i mod W).
+/// All arrivals of a phase, in order. The caller skips to a worker's share (worker i of W takes the indices k ≡ i mod
+/// W).
 #[derive(Debug, Clone)]
 pub struct Schedule {
     rule: Rule,
-    /// k of the next arrival, and how many were drawn for it and those before.
+    /// k of the next arrival; `drawn` counts draws so far, including arrivals of the other half.
     next: u64,
     drawn: u64,
     half: Option<Half>,
@@ -30,7 +30,7 @@ pub struct Schedule {
     end_ns: u64,
 }
 
-/// One of the two halves into which a fair draw for each arrival divides those of a duet.
+/// One of the two halves of a duet's arrivals; a fair draw assigns each arrival to a half.
 #[derive(Debug, Clone, Copy)]
 struct Half {
     seed: u64,
@@ -43,7 +43,7 @@ impl Half {
     }
 }
 
-/// How the offset of the k-th arrival comes about.
+/// The rule for the offset of the k-th arrival.
 #[derive(Debug, Clone)]
 enum Rule {
     /// k/rate, in whole nanoseconds.
@@ -52,7 +52,7 @@ enum Rule {
     Operational { intensity: Intensity, gaps: Option<Gaps>, sum: f64, limit: f64 },
     /// As listed.
     Listed(Arc<[u64]>),
-    /// Nothing at all.
+    /// No arrivals.
     Empty,
 }
 
@@ -67,16 +67,16 @@ impl Schedule {
         Self::of_stream(arrivals, stop, seed, RandomStream::Schedule)
     }
 
-    /// The schedule of a trial: all of the process, or, in a duet, its half of twice as much.
+    /// The schedule of a trial: the whole process, or, in a duet, half of the doubled process.
     ///
-    /// Shape:  a duet that stops after a duration, which `check` sees to
-    /// Panics: in a duet, where the process has no halves of its own kind, which `check` refuses
+    /// Shape:  a duet stops after a duration, which `check` ensures
+    /// Panics: in a duet, if the process cannot be doubled, which `check` refuses
     pub fn of_trial(arrivals: &ArrivalProcess, stop: Stop, trial: &TrialPlan) -> Self {
         Self::halved(arrivals, trial, |whole| Self::new(whole, stop, trial.seed))
     }
 
-    /// The schedule of the warm-up of a trial: the initial rate of its process for `length`, from another
-    /// stream of the seed. Empty where the process begins at rate 0 or is a replay.
+    /// The schedule of a trial's warm-up: the process at its initial rate for `length`, from another stream of the
+    /// seed. Empty if the process begins at rate 0 or is a replay.
     ///
     /// Panics: as [`Schedule::of_trial`]
     pub fn warm_up(arrivals: &ArrivalProcess, length: Duration, trial: &TrialPlan) -> Self {
@@ -150,7 +150,7 @@ impl Rule {
         Self::Operational { intensity, gaps, sum: 0.0, limit }
     }
 
-    /// The offset of arrival `k`, asked for in ascending order, each once; `None` at the end.
+    /// The offset of arrival `k`; call it in ascending order, once for each; `None` at the end.
     fn offset(&mut self, k: u64, end_ns: u64) -> Option<u64> {
         match self {
             Self::Even(period) => Some(period.multiple(k)).filter(|offset| *offset < end_ns),
@@ -159,8 +159,8 @@ impl Rule {
                     Some(gaps) => *sum += gaps.next(),
                     None => *sum = k as f64,
                 }
-                // A sum within a billionth of the limit is the limit: an integral that should
-                // be whole may come out a hair above.
+                // A sum within a billionth of the limit counts as the limit: an integral that should be whole may be
+                // slightly too large because of rounding.
                 if *sum >= *limit - 1e-9 {
                     return None;
                 }
@@ -176,8 +176,7 @@ impl Rule {
     }
 }
 
-/// Length of 1/rate as an exact fraction of nanoseconds: a rate is a dyadic rational, being an
-/// `f64`.
+/// Length of 1/rate as an exact fraction of nanoseconds: a rate is an `f64` and therefore a dyadic rational.
 #[derive(Debug, Clone, Copy)]
 struct Period {
     numerator: u128,
@@ -188,7 +187,7 @@ impl Period {
     fn of_rate(rate: f64) -> Self {
         let mut scaled = rate;
         let mut numerator = 1_000_000_000_u128;
-        // 2⁻⁶⁰ of a rate in 1/s is far below what a clock can tell.
+        // 2⁻⁶⁰ of a rate in 1/s is far below the resolution of a clock.
         for _ in 0..60 {
             if scaled.fract() == 0.0 {
                 break;
@@ -211,7 +210,7 @@ impl Period {
     }
 }
 
-/// A length in nanoseconds, for lengths below 584 years.
+/// A length in nanoseconds; it must be below 584 years.
 pub(crate) fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,7 @@
-//! Values that came from the environment: used in the run, never written anywhere.
+//! Values from the environment: used in the run, never written anywhere.
 //!
-//! Redaction works on what is about to be written, by value: so it also covers what a value was
-//! made part of, and what a target echoes, encoded or cut off. In its place stands what the file
-//! says, `{{env.NAME}}`.
+//! Redaction works by value on the text to be written. So it also covers texts that contain a value, and values that a
+//! target echoes, encoded or truncated. The text gets the placeholder from the file instead, `{{env.NAME}}`.
 
 mod forms;
 
@@ -12,22 +11,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
-/// Shorter values are redacted only where they are the whole text, since they may be part of
-/// anything.
+/// Shorter values are redacted only if they are the whole text, because they may occur by chance.
 const SHORTEST: usize = 4;
-/// Where a text was cut off.
+/// Marks where a text was truncated.
 const CUT: &str = "…";
 
-/// Header fields that carry credentials.
+/// Header fields that contain credentials.
 const AUTHORISING: [&str; 5] =
     ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
 
-/// Whether the value of this header field is kept out of everything written.
+/// Whether the value of this header field must be kept out of all output.
 pub fn is_authorising(header: &str) -> bool {
     AUTHORISING.iter().any(|known| header.eq_ignore_ascii_case(known))
 }
 
-/// The variable of the environment that stands for a header's value in what is shown.
+/// The variable that replaces a header's value in output.
 pub(crate) fn variable(header: &str) -> String {
     header.to_ascii_uppercase().replace('-', "_")
 }
@@ -48,7 +46,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Notes a variable, in every form in which it may come back.
+    /// Adds a variable, in every form in which its value may appear.
     pub(crate) fn add_value(&mut self, name: &str, value: &str) {
         let written = format!("{{{{env.{name}}}}}");
         for form in forms::of(value) {
@@ -56,8 +54,8 @@ impl Secrets {
         }
     }
 
-    /// Notes the value of a header that authorises, and what of it may come back alone: the credentials without their
-    /// scheme, a user's password, the value of a cookie.
+    /// Adds the value of a header with credentials, and the parts of it that may appear alone: the credentials without
+    /// their scheme, a user's password, the value of a cookie.
     pub(crate) fn add_header(&mut self, name: &str, value: &str) {
         let variable = variable(name);
         self.add_value(&variable, value);
@@ -78,7 +76,7 @@ impl Secrets {
         }
     }
 
-    /// Notes a text that was made of variables, or of the place of the file, and how it is written there.
+    /// Adds a text that contains variables or the folder of the file, and its form in the file.
     pub(crate) fn add_text(&mut self, text: &str, written: &str) {
         add(&mut self.texts, text, written.to_owned());
     }
@@ -91,7 +89,7 @@ impl Secrets {
         names.into_iter()
     }
 
-    /// The text without secrets.
+    /// The text with secrets redacted.
     pub fn redact(&self, text: &str) -> String {
         if let Some((_, written)) = self.texts.iter().find(|(secret, _)| secret == text) {
             return written.clone();
@@ -105,7 +103,7 @@ impl Secrets {
         self.without_beginnings(text)
     }
 
-    /// The text without beginnings of secrets that stand where it was cut off.
+    /// Redacts beginnings of secrets where the text was truncated.
     fn without_beginnings(&self, text: String) -> String {
         if self.values.is_empty() || !text.contains(CUT) {
             return text;
@@ -125,7 +123,7 @@ impl Secrets {
         pieces.join(CUT)
     }
 
-    /// The value with every text in it redacted; keys stay.
+    /// The value with every text in it redacted; keys are kept.
     pub fn redact_json(&self, value: Json) -> Json {
         match value {
             Json::String(text) => Json::String(self.redact(&text)),
@@ -138,13 +136,13 @@ impl Secrets {
     }
 }
 
-/// How much of the beginning of this secret the text ends with, if that is enough to tell.
+/// Length of the secret's beginning at the end of the text, if it is long enough.
 fn beginning(secret: &str, text: &str) -> Option<usize> {
     let ends = secret.char_indices().map(|(at, _)| at).rev();
     ends.take_while(|&at| at >= SHORTEST).find(|&at| text.ends_with(&secret[..at]))
 }
 
-/// Adds once, keeping the longest first: a secret may hold another.
+/// Adds an entry once, longest first: a secret may contain another.
 fn add(list: &mut Vec<(String, String)>, secret: &str, written: String) {
     if !secret.is_empty() && !list.iter().any(|(known, _)| known == secret) {
         list.push((secret.to_owned(), written));

@@ -1,24 +1,24 @@
-//! Where operations go.
+//! Targets of operations.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use url::Url;
 
-/// How the address of a shared-memory channel begins; the path of its Unix socket follows.
+/// The scheme of a shared-memory channel's address; the path of its Unix socket follows.
 pub const CHANNEL: &str = "shm://";
 
-/// An address with what it takes to reach it.
+/// An address, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Target {
-    /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`); of a shared-memory
+    /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`); for a shared-memory
     /// channel `shm://` and a path.
     pub url: String,
     /// Connect here instead; the URL still names the host.
     pub connect_to: Option<String>,
     /// Connect to this Unix socket instead.
     pub unix_socket: Option<PathBuf>,
-    /// Trust these authorities, or these certificates of servers, beside the system's authorities (PEM).
+    /// Trust these authorities or server certificates, in addition to the system's authorities (PEM).
     pub cacert: Option<PathBuf>,
     /// Client certificate (PEM).
     pub cert: Option<PathBuf>,
@@ -26,24 +26,24 @@ pub struct Target {
     pub key: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
-    /// What TLS is to agree on (ALPN), where the protocol of its operations has a name there.
+    /// The protocol that TLS must negotiate (ALPN), if the operations' protocol has a name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpn: Option<&'static str>,
 }
 
 impl Target {
-    /// The Unix socket of a shared-memory channel, where this is one.
+    /// The Unix socket, if this is a shared-memory channel.
     pub fn channel(&self) -> Option<&Path> {
         self.url.strip_prefix(CHANNEL).map(Path::new)
     }
 }
 
-/// Whether user or password stand in an address, where every output would show them.
+/// Whether an address contains user or password, which every output would show.
 pub(crate) fn has_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// What was meant as an address, without what stands between the scheme and an `@`.
+/// The intended address, without the text between the scheme and an `@`.
 pub(crate) fn without_credentials(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     match rest.rsplit_once('@') {

@@ -8,7 +8,7 @@
 //! | `{{uuid}}` | version 4 by shape, from seed and index: the same everywhere in one operation |
 //! | `{{token}}` | 16 hexadecimal digits, likewise |
 //! | `{{random a..b}}` | a whole number from a to b, both included |
-//! | `{{bytes 1KiB}}` | so many letters, digits, `-` and `_` |
+//! | `{{bytes 1KiB}}` | this many letters, digits, `-` and `_` |
 //! | `{{row.column}}` | a field of the operation's row, as it is |
 //! | `{{trial}}` | number of the trial |
 //! | `{{{{` | `{{` itself |
@@ -21,16 +21,16 @@ use crate::randomness::{RandomStream, below, draw, spread};
 use crate::rows::Rows;
 use crate::units;
 
-/// One operation about to be performed: everything that its templates may refer to.
+/// One operation that is about to be performed, with everything that its templates may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     /// Place in the schedule, k of the k-th arrival.
     pub index: u64,
-    /// Which operation of the mix.
+    /// Index of the operation in the mix.
     pub operation: usize,
-    /// How many of this operation came before it.
+    /// Number of earlier arrivals with this operation.
     pub sequence: u64,
-    /// Row of the operation's data, 0 where there is none.
+    /// Row of the operation's data, 0 if there is none.
     pub row: usize,
     /// Number of the trial.
     pub trial: u32,
@@ -44,7 +44,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     parts: Vec<Part>,
-    /// Keeps the draws of different texts apart.
+    /// Makes the draws of different texts independent.
     salt: u64,
 }
 
@@ -62,17 +62,17 @@ enum Part {
     Row { column: usize },
 }
 
-/// What may stand between the braces, for messages.
+/// The known placeholders, for messages.
 const KNOWN: [&str; 11] = [
     "sequence", "nonce", "uuid", "token", "random", "bytes", "row", "trial", "env", "factor",
     "folder",
 ];
 
-/// 64 characters that need no escape in JSON, URLs or headers.
+/// 64 characters that need no escaping in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Template {
-    /// Compiles `text`, whose first byte stands at `span.start` of the experiment file.
+    /// Compiles `text`; its first byte is at `span.start` in the experiment file.
     ///
     /// Errors: each unknown placeholder, bad range or unknown column, with its span
     pub fn compile(text: &str, span: Span, rows: Option<&Rows>) -> Result<Self, Vec<Diagnostic>> {
@@ -99,7 +99,7 @@ impl Template {
         if problems.is_empty() { Ok(template) } else { Err(problems) }
     }
 
-    /// The text, if it holds no placeholder.
+    /// The text, if it contains no placeholder.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -132,24 +132,24 @@ impl Template {
         }
     }
 
-    /// Key of the draws of the placeholder at `place`.
+    /// Key of the draws for the placeholder at `place`.
     fn key(&self, place: usize, call: &Call) -> u64 {
         call.seed ^ spread(self.salt ^ ((place as u64) << 32 | call.operation as u64))
     }
 }
 
-/// A text cut at its placeholders.
+/// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Between placeholders; escaped braces come as a piece of their own.
+    /// Text between placeholders; escaped braces are a separate piece.
     Text(&'a str),
-    /// `inner` without braces and outer spaces; `start..end` with the braces.
+    /// `inner` is the text between the braces, trimmed; `start..end` includes the braces.
     Placeholder { inner: &'a str, start: usize, end: usize },
-    /// Braces that are opened and not closed.
+    /// Braces that are not closed.
     Unclosed { start: usize },
 }
 
-/// Cuts a text at its placeholders; `{{{{` stands for `{{`.
+/// Splits a text at its placeholders; `{{{{` means `{{`.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Quantities of an experiment file: what messages call them, and think times. Reading and writing
-//! them is [`quantities`].
+//! Quantities in an experiment file: their descriptions for messages, and think times.
+//! [`quantities`] reads and writes them.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::diagnostic::Span;
 use crate::document::Reader;
 use crate::load::Think;
 
-/// What a message says it expected where a duration should stand.
+/// The expected value in a message about a duration.
 pub const DURATION: &str = "a duration such as 20ms, 1.5s or 2m";
-/// What a message says it expected where a rate should stand.
+/// The expected value in a message about a rate.
 pub const RATE: &str = "a rate such as 500/s";
-/// What a message says it expected where a think time should stand.
+/// The expected value in a message about a think time.
 pub const PAUSE: &str = "a pause such as 2s, 1s..3s or exponential 2s";
-/// What a message says it expected where a size should stand.
+/// The expected value in a message about a size.
 pub const SIZE: &str = "a size such as 1KiB or 300kB";
-/// What a message says it expected where a percentage should stand.
+/// The expected value in a message about a percentage.
 pub const PERCENTAGE: &str = "a percentage such as 5%";
 
 /// `2s`, `1s..3s` or `exponential 2s`.

@@ -1,4 +1,4 @@
-//! A run of one address with flags, as the experiment file that it is short for.
+//! A run of one address with flags, as the equivalent experiment file.
 
 use std::fmt::Write;
 
@@ -12,10 +12,10 @@ use crate::secret::{is_authorising, variable};
 use crate::target::{has_credentials, without_credentials};
 use crate::units;
 
-/// Measure phase of a run of one address, where no flag says how long.
+/// Default length of the measure phase for a run of one address.
 const DURATION: &str = "10s";
 
-/// What the flags say, as written; nothing is checked yet.
+/// The values of the flags as written, not checked yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UrlRun {
     /// The address with its path.
@@ -66,18 +66,17 @@ pub struct UrlRun {
     pub criteria: Vec<String>,
 }
 
-/// Whom the text of the equivalent file is for.
+/// The purpose of the equivalent file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrecy {
-    /// To be parsed: values of headers stand as given.
+    /// For parsing: header values as given.
     Plain,
-    /// To be shown: values of headers that authorise are left out.
+    /// For people: header values with credentials are left out.
     Shown,
 }
 
 impl UrlRun {
-    /// What is wrong with the flags, each by its name: `--rate: expected a rate such as 500/s,
-    /// got "500"`.
+    /// The problems of the flags, by name: `--rate: expected a rate such as 500/s, got "500"`.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut check = |flag: &str, value: &Option<String>, expected: &str, good: Check| {
@@ -98,7 +97,7 @@ impl UrlRun {
         check("warm-up", &self.warm_up, "a duration such as 5s, or auto", is_warm_up);
         let headers = self.headers.iter().filter(|header| split_header(header).is_none());
         problems.extend(headers.map(|header| {
-            // What stands behind a blank may be a value that authorises.
+            // The text after a space may be a credential.
             let shown = match header.trim().split_once(' ') {
                 Some((first, _)) => format!("{first} …"),
                 None => header.clone(),
@@ -151,7 +150,7 @@ impl UrlRun {
         (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
     }
 
-    /// The text of the equivalent experiment file: valid, no more than was said, aligned.
+    /// The text of the equivalent experiment file: valid, with only the given values, aligned.
     ///
     /// Errors: all that [`UrlRun::problems`] finds
     pub fn equivalent(&self, secrecy: Secrecy) -> Result<String, Vec<String>> {
@@ -169,8 +168,8 @@ impl UrlRun {
         Ok(out)
     }
 
-    /// Keeps the values of headers that authorise out of everything written about this plan,
-    /// which was made of the equivalent file in its plain form.
+    /// Keeps header values with credentials out of all output about this plan, which was made from
+    /// the equivalent file in its plain form.
     pub fn protect(&self, plan: &mut Plan) {
         for (name, value) in self.headers.iter().filter_map(|header| split_header(header)) {
             if authorises(name, value) {
@@ -277,7 +276,7 @@ fn is_think(text: &str) -> bool {
     units::parse_think(text).is_some()
 }
 
-/// What is wrong with a criterion, names aside: those are known once the file is read.
+/// The problems of a criterion, apart from names, which are known only once the file is read.
 fn bad_criterion(criterion: &str) -> Vec<String> {
     let span = Span::new(0, criterion.len());
     let problems = Criterion::parse(criterion, span, &Names::default()).err().unwrap_or_default();
@@ -300,18 +299,18 @@ fn header_field(header: &str, secrecy: Secrecy) -> Option<String> {
     Some(format!("{} = {}", key(name), text(&value)))
 }
 
-/// Whether this value authorises; a template is no value yet.
+/// Whether this value is a credential; a template has no value yet.
 fn authorises(name: &str, value: &str) -> bool {
     is_authorising(name) && !value.contains("{{")
 }
 
-/// A key, bare where TOML allows it.
+/// A key, without quotes if TOML allows that.
 fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
 
-/// A TOML basic string: JSON's escapes are among TOML's, but for the delete character.
+/// A TOML basic string. TOML has all escapes of JSON; only the delete character needs an extra one.
 fn text(value: &str) -> String {
     Json::from(value).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -324,7 +323,7 @@ fn number(key: &'static str, value: &Option<String>) -> Option<(&'static str, St
     value.clone().map(|value| (key, value))
 }
 
-/// Lines `key = value` with the signs below each other.
+/// Lines `key = value` with aligned equals signs.
 fn section(out: &mut String, head: &str, lines: &[(&'static str, String)]) {
     if !out.is_empty() {
         out.push('\n');

@@ -1,45 +1,45 @@
-//! What is still to be executed, as a function of the plan and of what became of each trial so far.
+//! Decides which trials remain, from the plan and the outcome of each trial so far.
 //!
-//! The same function decides during a run and when one is gone on with. A trial that ended before
-//! its time, or could not begin, takes its block with it: pairs are compared within a block, so all
-//! of it is executed once more. The repetition of trial i of n has the number n + i, and a
-//! repetition is not repeated. A plan of one trial has nothing to be paired with.
+//! The same function decides during a run and when a run is resumed. If a trial ended early or
+//! could not begin, its whole block is executed again, because comparisons pair trials within a
+//! block. The repetition of trial i of n has the number n + i; a repetition is not repeated. A plan
+//! with a single trial has no pairs, so nothing is repeated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::plan::{Plan, TrialPlan};
 
-/// What became of a trial that was begun, the worst first.
+/// Outcome of a trial that was begun, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrialOutcome {
-    /// Somebody stopped the run meanwhile.
+    /// The user stopped the run during the trial.
     Unfinished,
     /// It could not begin.
     NotExecuted,
-    /// It ended before its time.
+    /// It ended early.
     Spoiled,
     /// It ended as planned.
     Whole,
 }
 
-/// What is still to be executed.
+/// The remaining trials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agenda {
-    /// In this order.
+    /// In order of execution.
     pub trials: Vec<TrialPlan>,
     /// Blocks that are executed again.
     pub repeated: BTreeSet<u32>,
 }
 
 impl TrialOutcome {
-    /// Whether the trial left its facts.
+    /// Whether the trial stored its facts.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Whole | Self::Spoiled)
     }
 }
 
 impl Agenda {
-    /// By number of the trial; those that were never begun are absent.
+    /// `states` maps trial numbers to outcomes; trials that never began are absent.
     pub fn of(plan: &Plan, states: &BTreeMap<u32, TrialOutcome>) -> Self {
         let mut states = states.clone();
         part_of_duets(plan, &mut states);
@@ -64,7 +64,7 @@ impl Agenda {
         Self { trials, repeated }
     }
 
-    /// Those that are executed next, at the same time: the first, or both of a duet.
+    /// The trials to execute next, at the same time: one, or both of a duet.
     pub fn next(&self) -> &[TrialPlan] {
         let together = |one: &&TrialPlan| {
             self.trials.first().is_some_and(|first| {
@@ -75,12 +75,12 @@ impl Agenda {
         &self.trials[..count]
     }
 
-    /// Whether the trial was planned, and its block was executed again.
+    /// Whether this is a planned trial whose block is executed again.
     pub fn is_superseded(&self, plan: &Plan, trial: &TrialPlan) -> bool {
         trial.index as usize <= plan.trials.len() && self.repeated.contains(&trial.block)
     }
 
-    /// Trials that ended and are not superseded, of those with a state.
+    /// Trials with a known outcome that ended and are not superseded.
     pub fn standing(&self, plan: &Plan, states: &BTreeMap<u32, TrialOutcome>) -> BTreeSet<u32> {
         let ended = |trial: &TrialPlan| states.get(&trial.index).is_some_and(|one| one.is_ended());
         let standing = all(plan).filter(|one| ended(one) && !self.is_superseded(plan, one));
@@ -88,7 +88,7 @@ impl Agenda {
     }
 }
 
-/// A trial of a duet is nothing without the other, and counts as what became of the worse of both.
+/// A duet's trial is useless without the other, so both get the worse outcome.
 fn part_of_duets(plan: &Plan, states: &mut BTreeMap<u32, TrialOutcome>) {
     let trials: Vec<TrialPlan> = all(plan).filter(|trial| trial.duet).collect();
     for pair in trials.chunks_exact(2) {
@@ -180,7 +180,7 @@ mod tests {
         let check = |states: &[_], todo: &[_], again: &[_]| check_of(&duet(), states, todo, again);
         check(&[], &[1, 2, 3, 4], &[]);
         check(&[(1, Whole), (2, Whole)], &[3, 4], &[]);
-        // Killed between the facts of the one and those of the other.
+        // Killed after storing the facts of one trial, but before those of the other.
         check(&[(1, Whole)], &[1, 2, 3, 4], &[]);
         check(&[(1, Whole), (2, Unfinished)], &[1, 2, 3, 4], &[]);
         check(&[(1, Spoiled), (2, Unfinished)], &[1, 2, 3, 4], &[]);

@@ -1,8 +1,8 @@
-//! The execution of a search for capacity: trial after trial at the rates that the search asks for, each a run of
-//! its own into the same folder, with fresh processes.
+//! Executes a search for capacity: one trial after another at the rates that the search requests. Each trial is a run
+//! of its own with fresh processes; all write to the same folder.
 //!
-//! Plan and summary are written after every trial, so that a search that was killed can be read up to there.
-//! Not here: which rate comes next (see `stats::capacity`), and what the answer is (see `judge::capacity`).
+//! Plan and summary are written after every trial, so that the results of a killed search can be read. Not here: the
+//! choice of the next rate (see `stats::capacity`) and the answer (see `judge::capacity`).
 
 use std::thread;
 use std::time::Duration;
@@ -30,18 +30,18 @@ use crate::publishing::write_json;
 use crate::redaction;
 use crate::systems::launcher;
 
-/// Connections of an open load, where the experiment's own load is not open.
+/// Connections of the searched open load, if the experiment's own load is not open.
 const CONNECTIONS: u32 = 1_000;
-/// Rest between trials of a target that keeps running: at least this, ten times its p99, at most that.
+/// Pause between trials if the target keeps running: ten times its p99, within these bounds.
 const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
-/// How often a target that is not there after that is looked for again, and after how long: whoever looks after it
-/// may start it anew.
+/// Attempts to reach a target that is gone after the pause, and the time between them: a process manager may restart
+/// it.
 const RECONNECTS: usize = 5;
 const BETWEEN_RECONNECTS: Duration = Duration::from_secs(1);
-/// How often the wish to stop is looked at while resting.
+/// How often a pause checks for a request to stop.
 const STOP_CHECKED_EVERY: Duration = Duration::from_millis(50);
 
-/// Everything that a search needs beside its experiment.
+/// A search and everything that it needs.
 pub struct CapacitySearch<'a> {
     /// One arm, with criteria; its rate is replaced step by step.
     pub experiment: &'a Experiment,
@@ -49,34 +49,34 @@ pub struct CapacitySearch<'a> {
     pub disk: &'a Disk,
     /// What is seen meanwhile.
     pub live: &'a mut LiveView,
-    /// The user's wish to stop.
+    /// The user's signal to stop.
     pub stop: StopSignal,
-    /// What holds for every trial.
+    /// Options of every trial.
     pub options: TrialOptions,
-    /// What is searched, and what it may cost.
+    /// The searched range and its limits.
     pub settings: SearchSettings,
-    /// Length of each step up and down after the search; none for no such steps.
+    /// Length of each step of the hysteresis test after the search; `None` for no test.
     pub stair: Option<Duration>,
     /// Provenance of the run; its plan's hash is filled in.
     pub run: Run,
-    /// Whether an operation of any trial has succeeded.
+    /// Whether any operation of any trial has succeeded.
     pub has_worked: bool,
 }
 
-/// What has been done by now.
+/// Progress of a search.
 struct SearchProgress {
     plan: Plan,
     search: Search,
     tried: Vec<SearchTrial>,
     hysteresis: Option<HysteresisTrial>,
-    /// The way up and down again is asked for, and not at its end.
+    /// A hysteresis test was requested and has not finished.
     climbs: bool,
-    /// A trial that could not be carried out, and what was in its way.
+    /// The trial that could not be executed, and why.
     stuck: Option<(u32, Problem)>,
 }
 
 impl SearchProgress {
-    /// Why it is not all that was asked for.
+    /// Why the search is incomplete, if it is.
     fn incomplete(&self) -> Option<Incomplete<'_>> {
         match &self.stuck {
             Some((trial, stuck)) => {
@@ -88,8 +88,8 @@ impl SearchProgress {
 }
 
 impl CapacitySearch<'_> {
-    /// Searches until the search ends, the user wishes so, or a trial cannot be carried out; the folder then holds
-    /// the answer. Gives what was in the way of that trial.
+    /// Searches until the search ends, the user stops it, or a trial cannot be executed; then the folder contains the
+    /// answer. Returns why that trial could not be executed.
     ///
     /// Errors: the record cannot be written or read back
     pub fn run(&mut self) -> Result<Option<Problem>, Problem> {
@@ -103,7 +103,7 @@ impl CapacitySearch<'_> {
         };
         self.write(&done)?;
         self.search(&mut done)?;
-        // The search says that it has ended only when it is asked for another step.
+        // The search reports its end only after a request for another step.
         let low = self.write(&done)?.capacity.and_then(|capacity| capacity.low);
         if let (Some(low), Some(length), Some(_)) = (low, self.stair, done.search.ending()) {
             self.descend(&mut done, low, length)?;
@@ -132,7 +132,7 @@ impl CapacitySearch<'_> {
         Ok(())
     }
 
-    /// `None` where the trial could not be carried out.
+    /// `None` if the trial could not be executed.
     fn try_step(&mut self, done: &mut SearchProgress, step: SearchStep) -> Option<SearchTrial> {
         let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
         self.live.say(&format!(
@@ -152,14 +152,14 @@ impl CapacitySearch<'_> {
         Some(SearchTrial { step, result: capacity::result(&summary), summary })
     }
 
-    /// The arm as the next trial; `None` where that could not be carried out.
+    /// Executes the arm as the next trial; `None` if that failed.
     fn carry_out(&mut self, done: &mut SearchProgress, arm: Arm, judged: bool) -> Option<Summary> {
         let carried_out = self.trial(&mut done.plan, arm, judged);
         let trial = done.plan.trials.len() as u32;
         carried_out.map_err(|problem| done.stuck = Some((trial, problem))).ok()
     }
 
-    /// Carries the arm out as the next trial of the plan; its summary is that of a run of this trial alone.
+    /// Executes the arm as the next trial of the plan. The returned summary covers this trial alone.
     fn trial(&mut self, plan: &mut Plan, arm: Arm, judged: bool) -> Result<Summary, Problem> {
         let known = plan.arms.iter().position(|other| other.name == arm.name);
         let place = known.unwrap_or(plan.arms.len());
@@ -169,13 +169,13 @@ impl CapacitySearch<'_> {
         let mut experiment = self.experiment.clone();
         experiment.plan.trials = vec![TrialPlan { arm: 0, ..trial.clone() }];
         experiment.plan.arms = vec![arm.clone()];
-        // A target that worked before fails under load, which is an answer.
+        // If a target that worked before fails under load, that is an answer.
         experiment.plan.keep_going |= self.has_worked;
         if !judged {
             experiment.plan.criteria.clear();
         }
         match known {
-            // Of trials at one rate the longest stands in the plan.
+            // If several trials have the same rate, the plan shows the longest.
             Some(_) if plan.arms[place].load.measure_time() >= arm.load.measure_time() => {}
             Some(_) => plan.arms[place] = arm,
             None => plan.arms.push(arm),
@@ -196,7 +196,7 @@ impl CapacitySearch<'_> {
         Ok(summary)
     }
 
-    /// Up in steps to above the low end and down again, in one trial.
+    /// The hysteresis test: steps the rate up above the low end and down again, in one trial.
     fn descend(
         &mut self,
         done: &mut SearchProgress,
@@ -219,7 +219,7 @@ impl CapacitySearch<'_> {
         Ok(())
     }
 
-    /// What the windows of the trial say, which went so long on each step.
+    /// Judges the windows of the trial; each step took `length`.
     fn judge(&self, trial: &TrialSummary, low: f64, length: Duration) -> Result<Stairs, Problem> {
         let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let mut test = HysteresisTest::new(low, step_ns, trial.window_ns);
@@ -233,7 +233,7 @@ impl CapacitySearch<'_> {
         Ok(test.judge(trial.index))
     }
 
-    /// Plan and summary as they are by now.
+    /// Writes plan and summary of the progress so far.
     fn write(&self, done: &SearchProgress) -> Result<Summary, Problem> {
         let texts: Vec<String> =
             done.plan.criteria.iter().map(|criterion| criterion.text.clone()).collect();
@@ -267,8 +267,8 @@ impl CapacitySearch<'_> {
         }
     }
 
-    /// A target that keeps running works off what is left of the last trial, and must still be there. Whether there
-    /// may be another trial.
+    /// Lets a target that keeps running finish the last trial's work, and checks that it still accepts connections.
+    /// Returns whether another trial is possible.
     fn rest(&self, done: &mut SearchProgress) -> bool {
         let arm = &self.experiment.plan.arms[0];
         let last = done.tried.last().and_then(|one| one.summary.arms.first()?.trials.first());
@@ -289,7 +289,7 @@ impl CapacitySearch<'_> {
         self.stop.requests() == 0 && done.stuck.is_none()
     }
 
-    /// Waits so long, or until the user wishes to stop; whether nobody did.
+    /// Waits for this time or until a request to stop; returns whether there was none.
     fn wait(&self, mut left: Duration) -> bool {
         while !left.is_zero() && self.stop.requests() == 0 {
             thread::sleep(STOP_CHECKED_EVERY.min(left));
@@ -299,7 +299,7 @@ impl CapacitySearch<'_> {
     }
 }
 
-/// Ten times the p99 of the outcome time; without one, without end.
+/// Ten times the p99 of the outcome time; unlimited if there is none.
 fn tenfold(trial: &TrialSummary) -> Duration {
     let p99 = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == 0.99);
     let p99 = p99.and_then(|entry| entry.observed_ns);
@@ -332,7 +332,7 @@ pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
     with_load(base, capacity::arm_name(rate), format_rate(rate), arrivals, stop)
 }
 
-/// The arm that goes up and down.
+/// The arm of the hysteresis test.
 fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
     let rates = hysteresis::rates(low);
     let plateau =
@@ -344,13 +344,12 @@ fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
     };
     let stop = Stop::Duration { after: length * rates.len() as u32 };
     let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), arrivals, stop);
-    // What is done to processes on purpose would be done on one of the two ways only.
+    // A fault would hit only one of the two directions.
     arm.faults.clear();
     arm
 }
 
-/// The arm under this open load. No steady state is required: a rate that cannot be held has none, and that is
-/// the answer.
+/// The arm under this open load. A steady state is not required, because a rate above the capacity has none.
 fn with_load(base: &Arm, name: String, level: String, arrivals: ArrivalProcess, stop: Stop) -> Arm {
     let is_open = matches!(base.load.model, Model::Open { .. });
     let mut arm = base.clone();

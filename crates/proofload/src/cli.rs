@@ -1,4 +1,4 @@
-//! Flags: one table, from which help is derived. Values stay text here; `plan` gives them meaning.
+//! The command-line flags: one table, from which the help is derived. Values stay text here; `plan` interprets them.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
-/// What the interrupted run decided already.
+/// Flags that the interrupted run has already decided.
 const RESUME_TAKES_NONE: [&str; 7] =
     ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
 

@@ -1,4 +1,4 @@
-//! What can be seen to go wrong before anything is sent: limits of this machine, and targets that do not answer.
+//! Finds problems before anything is sent: limits of this machine, and targets that do not answer.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::execution::driver;
 use crate::live::LiveView;
 use crate::problem::Problem;
 
-/// How long a target that the run did not start may take to accept one connection before the run.
+/// Time limit for a target that the run does not start to accept one connection.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Says what will go wrong, before anything is sent.
+/// Reports foreseeable problems before anything is sent.
 ///
-/// Errors: what certainly will
+/// Errors: the problems that are certain
 pub fn foresee(plan: &Plan, live: &mut LiveView) -> Result<(), Problem> {
     let mut demands = Vec::new();
     for arm in &plan.arms {
@@ -42,7 +42,7 @@ pub fn foresee(plan: &Plan, live: &mut LiveView) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What one arm needs, whose targets answer.
+/// The resources that one arm needs; checks that its targets answer.
 fn demand(arm: &Arm) -> Result<Demand, Problem> {
     let endpoints = reachable(arm)?;
     let cores = placement::allowed_cores().unwrap_or_default();
@@ -53,14 +53,14 @@ fn demand(arm: &Arm) -> Result<Demand, Problem> {
     Ok(demand.recording(layout.operations.len(), layout.spans.len()))
 }
 
-/// The targets that somebody else started, each of which must accept a connection.
+/// Checks that the targets which this run does not start accept a connection, and returns them.
 ///
-/// Errors: one does not, or has no address that could be found
+/// Errors: a target does not accept one, or its address cannot be resolved
 pub fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
     let mut endpoints = Vec::new();
     for target in &arm.targets {
         if target.url.contains('{') {
-            // The launcher will know the address.
+            // Only the launcher knows the address.
             continue;
         }
         let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;

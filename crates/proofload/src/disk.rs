@@ -1,4 +1,4 @@
-//! The run folder on disk. Nothing that exists is ever overwritten by a new run.
+//! The run folder on disk. A new run never overwrites existing files.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -18,7 +18,7 @@ pub struct Disk {
 impl Disk {
     /// A new, empty folder.
     ///
-    /// Errors: it holds something already, or cannot be made
+    /// Errors: it is not empty, or cannot be created
     pub fn create(root: &Path) -> Result<Self, Problem> {
         if is_occupied(root) {
             return Err(Problem::environment(format!("{} already exists", root.display()))
@@ -29,9 +29,9 @@ impl Disk {
         Ok(Self { root: root.to_owned() })
     }
 
-    /// A folder that an earlier run left.
+    /// The folder of an earlier run.
     ///
-    /// Errors: it is not there, or holds no run
+    /// Errors: it does not exist, or contains no run
     pub fn open(root: &Path) -> Result<Self, Problem> {
         if !root.join("plan.json").is_file() && !root.join("summary.json").is_file() {
             return Err(Problem::usage(format!("{} is not a run folder", root.display())).hint(
@@ -41,9 +41,9 @@ impl Disk {
         Ok(Self { root: root.to_owned() })
     }
 
-    /// Takes the run for oneself, until the file returned is dropped or the process ends.
+    /// Locks the run until the returned file is dropped or the process ends.
     ///
-    /// Errors: somebody else has it
+    /// Errors: another process holds the lock
     pub fn hold(&self) -> Result<File, Problem> {
         let path = self.root.join(names::ORIGIN);
         let origin = file::open(&path).map_err(|error| unwritable(&path, &error))?;
@@ -52,12 +52,12 @@ impl Disk {
                 let what = format!("the run in {} is still running", self.root.display());
                 Err(Problem::usage(what).hint("wait for its end, or stop it first"))
             }
-            // A file system without locks is no reason not to run.
+            // A file system without locks must not prevent a run.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(origin),
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -70,7 +70,7 @@ fn is_occupied(root: &Path) -> bool {
     }
 }
 
-/// What to say when the folder or a file in it cannot be written.
+/// The error if the folder or a file in it cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Problem {
     Problem::environment(format!("cannot write {}: {error}", path.display()))
         .during("writing the record")

@@ -1,7 +1,8 @@
-//! Ending a measure phase before the plan does: because a criterion can no longer be met (`--fail-fast`),
-//! because the intervals are narrow enough (`--adaptive`), or because every operation fails in the same way.
+//! Ends a measure phase early: because a criterion can no longer be met (`--fail-fast`), because the intervals are
+//! narrow enough (`--adaptive`), or because every operation fails in the same way.
 //!
-//! All are decided in `judge` from the windows that have closed and from how operations ended; here the decision becomes a signal to the engine.
+//! `judge` makes the decision from closed windows and operation outcomes; this module passes it to the engine as a
+//! signal.
 
 use engine::EndSignal;
 use engine::trial::TrialOutput;
@@ -14,49 +15,49 @@ use plan::plan::{Plan, TrialPlan};
 use record::event::{Event, EventKind};
 use record::{AllFailed, EndReason, Window};
 
-/// Shows the windows of a stored trial whose operations have these names.
+/// Visits the windows of a stored trial with these operation names.
 pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
 
-/// What may end the measure phases of a run.
+/// The rules that may end measure phases of a run early.
 pub struct EarlyEndRules<'p> {
     plan: &'p Plan,
-    /// Goes from trial to trial: a criterion is judged on all of an arm's.
+    /// Kept across trials: a criterion is judged on all trials of an arm.
     fail_fast: Option<FailFast>,
 }
 
-/// What may end the measure phase of one trial, or of both trials of a duet, which end together.
+/// The rules for one trial, or for both trials of a duet, which end together.
 pub struct TrialWatch<'w> {
     fail_fast: Option<&'w mut FailFast>,
     plan: &'w Plan,
-    /// By place: arm of each trial.
+    /// Arm of each trial, by place.
     arms: Vec<usize>,
-    /// Whether the run ends when every operation of a trial fails in the same way.
+    /// Whether the run stops if every operation of a trial fails in the same way.
     stops_at_failures: bool,
-    /// By place, where the measure phase is adaptive.
+    /// By place; empty without `--adaptive`.
     looks: Vec<AdaptiveLooks>,
     end: EndSignal,
-    /// Place of the trial with which the run gave up.
+    /// Place of the trial that made the run give up.
     lost_with: Option<usize>,
 }
 
 /// The looks at an adaptive measure phase.
 struct AdaptiveLooks {
     precision: Precision,
-    /// Numbers of the windows after which it is looked; the last of all is the end of the plan.
+    /// Numbers of the windows after which a look is due; the last look is the planned end.
     after: Vec<u64>,
-    /// The last of them after which the intervals were narrow enough, and what was seen.
+    /// The last look with narrow enough intervals, and the reason.
     found: Option<(u64, String)>,
 }
 
 impl<'p> EarlyEndRules<'p> {
-    /// What the plan asks for, before the first trial.
+    /// The rules of the plan, before the first trial.
     pub fn new(plan: &'p Plan) -> Self {
         let fail_fast = plan.fail_fast.then(|| FailFast::new(plan));
         Self { plan, fail_fast }
     }
 
-    /// A trial of the plan was executed before, by an earlier invocation: `windows` shows what it left, given the
-    /// names of its operations.
+    /// Adds a trial that an earlier invocation executed; `windows` visits its stored windows, given the names of its
+    /// operations.
     pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
         let Some(fail_fast) = &mut self.fail_fast else { return };
         fail_fast.begin(std::slice::from_ref(trial), 0);
@@ -65,7 +66,7 @@ impl<'p> EarlyEndRules<'p> {
         windows(&names, &mut |window| fail_fast.recall(window));
     }
 
-    /// The next trials begin at the same time, with windows of this length; `end` ends their measure phase.
+    /// Watches trials that begin at the same time and have windows of this length; `end` ends their measure phase.
     pub fn watch(
         &mut self,
         trials: &[TrialPlan],
@@ -96,13 +97,13 @@ impl<'p> EarlyEndRules<'p> {
         }
     }
 
-    /// Confidence of each interval of a trial, if it is not the usual one.
+    /// Confidence of each interval of a trial, if it is not the default.
     pub fn confidence(&self) -> Option<f64> {
         self.plan.adaptive.as_ref().map(|_| CONFIDENCE)
     }
 }
 
-/// The window with which each look but the last is reached.
+/// The window that completes each look, except for the last look.
 fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
     let looks = &adaptive.looks[arm];
     let early = looks.iter().take(looks.len().saturating_sub(1));
@@ -111,7 +112,7 @@ fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
 }
 
 impl TrialWatch<'_> {
-    /// Looks at what the trial at this place says.
+    /// Handles output of the trial at this place.
     pub fn see(&mut self, place: usize, output: &TrialOutput) {
         if self.end.is_requested() {
             return;
@@ -122,7 +123,7 @@ impl TrialWatch<'_> {
                 self.look(place, window);
             }
             TrialOutput::AllFailed(seen) => self.stop_at(place, seen),
-            // What fails from now on may be meant to.
+            // After a fault, failures may be expected.
             TrialOutput::Event(Event { kind: EventKind::Fault { .. }, .. }) => {
                 self.stops_at_failures = false;
             }
@@ -130,7 +131,7 @@ impl TrialWatch<'_> {
         }
     }
 
-    /// Place of the trial with which the run gave up, and why, if it did.
+    /// Place of the trial that made the run give up, and why, if it did.
     pub fn lost(&self) -> Option<(usize, record::EarlyEnd)> {
         Some((self.lost_with?, self.end.reason()?))
     }
@@ -189,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks after one, two, three and twenty seconds of windows of 100 ms.
+    /// Looks after one, two, three and twenty seconds; windows of 100 ms.
     fn plan() -> Plan {
         let seconds = [1, 2, 3, 20].map(Duration::from_secs);
         let load = Load {
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(early_end.confidence(), Some(CONFIDENCE));
         let end = EndSignal::new();
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
-        // Ten windows support no claim, twenty do; sixteen would, but nobody looks then.
+        // Ten windows are too few for a claim, twenty are enough; sixteen would be, but no look is due then.
         for number in 0..19 {
             watch.see(0, &window(number));
             assert!(!end.is_requested(), "after window {number}");
@@ -284,7 +285,7 @@ mod tests {
         assert!(!end.is_requested());
     }
 
-    /// Twenty operations that were refused within a second.
+    /// Twenty operations that were refused within one second.
     fn all_refused() -> TrialOutput {
         let detail = "connecting: connection refused".to_owned();
         let failures = Failures { count: 20, kind: FailureKind::Refused, status: 0, detail };

@@ -1,8 +1,8 @@
-//! The execution of a run: trial after trial into the run folder, then the judgement of what lies there.
+//! Executes a run: one trial after another into the run folder, then judges the contents of the folder.
 //!
-//! Whatever ended is in the folder as a whole, so that a run that was stopped, or killed, can be gone
-//! on with; which trial is next is decided by [`crate::agenda`]. The summary is made from the folder
-//! alone, one trial at a time, whether all of it was measured just now or not.
+//! Every finished trial is stored completely, so that a stopped or killed run can be resumed; [`crate::agenda`]
+//! decides which trial is next. The summary is made from the folder alone, one trial at a time, even if this
+//! invocation measured all trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,54 +36,54 @@ use crate::redaction;
 /// Raw samples of a worker that may wait for the disk: some 60 MB.
 const SAMPLES_WAITING: u64 = 1 << 19;
 
-/// What holds for every trial of a run, beside its plan.
+/// Options of every trial of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialOptions {
     /// Whether raw samples are kept.
     pub keep_samples: bool,
-    /// Whether workers ask the kernel to schedule them before others.
+    /// Whether workers ask the kernel for real-time scheduling.
     pub real_time: bool,
 }
 
 impl TrialOptions {
-    /// As the flags want it.
+    /// The options that the flags select.
     pub fn of(output: &OutputFlags, generator: GeneratorFlags) -> Self {
         Self { keep_samples: output.samples, real_time: !generator.no_realtime }
     }
 }
 
-/// Everything that a run needs beside its experiment.
+/// A run and everything that it needs.
 pub struct Execution<'a> {
-    /// What is run.
+    /// The experiment to run.
     pub experiment: &'a Experiment,
-    /// Where its record goes; trials that it holds already are kept.
+    /// Where the record goes; trials in it are kept.
     pub disk: &'a Disk,
     /// What is seen meanwhile.
     pub live: &'a mut LiveView,
-    /// The user's wish to stop.
+    /// The user's signal to stop.
     pub stop: StopSignal,
     /// How processes are started.
     pub launcher: Launcher,
-    /// What holds for every trial.
+    /// Options of every trial.
     pub options: TrialOptions,
 }
 
-/// What became of a trial just now, or of each of a duet.
+/// Outcome of the trials that were just executed: one, or both of a duet.
 enum TrialsEnded {
     Trials(Vec<TrialOutcome>),
-    /// The run gave up meanwhile. With which trial, and why, if that became known too late to cut the measure phase
-    /// short.
+    /// The run gave up. The second field is the trial that caused it and the reason, if that was known too late to end
+    /// the measure phase early.
     GivenUp(Vec<TrialOutcome>, Option<(TrialPlan, record::EarlyEnd)>),
     CouldNotBegin(Problem),
-    /// The user stopped it before anything was sent.
+    /// The user stopped the run before anything was sent.
     Stopped,
 }
 
 impl Execution<'_> {
-    /// Runs every trial of the plan that the folder lacks and judges what it then holds.
+    /// Runs every trial of the plan that the folder lacks, and judges all of its trials.
     ///
-    /// An interrupted run is judged on the trials that were executed, and so is one in which a trial
-    /// could not begin, even when its block was tried once more.
+    /// Judges an interrupted run on the trials that were executed. The same applies if a trial could not begin, even
+    /// in the repetition of its block.
     ///
     /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
@@ -125,7 +125,7 @@ impl Execution<'_> {
                     }
                 }
             }
-            // A lone trial has nothing to be paired with, so however it ended it is not repeated.
+            // A single trial has no pair, so it is never repeated.
             if plan.trials.len() == 1 {
                 break;
             }
@@ -133,7 +133,7 @@ impl Execution<'_> {
         self.summary(run, &states, &before, lost)
     }
 
-    /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
+    /// Outcomes of the plan's trials in the folder, which may also contain trials of a search.
     fn states(&self) -> BTreeMap<u32, TrialOutcome> {
         let reader = RunReader::new(self.disk);
         let planned: BTreeSet<u32> =
@@ -150,7 +150,7 @@ impl Execution<'_> {
         begun.collect()
     }
 
-    /// Shows what may end the run early the trials that the folder holds; whether it had given up with one of them.
+    /// Adds the trials in the folder to the early-end rules; returns whether the run gave up with one of them.
     fn recall(
         &self,
         states: &BTreeMap<u32, TrialOutcome>,
@@ -169,15 +169,15 @@ impl Execution<'_> {
             let facts = reader.facts(trial.index).ok();
             given_up |= facts.is_some_and(|facts| gave_up(facts.early_end.as_ref()));
             early_end.recall(&trial, &|names, show| {
-                // Trials that cannot be read are noticed when the run is judged.
+                // If a trial cannot be read, judging the run reports it.
                 let _ = reader.visit_windows(trial.index, names, show);
             });
         }
         given_up
     }
 
-    /// Judges what the folder holds, by number of the trial: what became of each, what had before this invocation, and
-    /// with which whole trial the run gave up, and why.
+    /// Judges the folder. `states` are the outcomes by trial number and `before` those from earlier invocations;
+    /// `lost` is the whole trial that made the run give up, and why.
     fn summary(
         &self,
         mut run: Run,
@@ -230,7 +230,7 @@ impl Execution<'_> {
         superseded: bool,
     ) -> Result<(), Problem> {
         let arm = &self.experiment.plan.arms[trial.arm];
-        // Stored redacted; by its own name it is found again.
+        // The stored name is redacted; the plan has the original.
         facts.arm.clone_from(&arm.name);
         let names = layout(arm, &driver(arm)?);
         let reader = RunReader::new(self.disk);
@@ -246,7 +246,7 @@ impl Execution<'_> {
         })
     }
 
-    /// Executes what is next on the agenda: one trial, or both of a duet.
+    /// Executes the next trial of the agenda, or both trials of a duet.
     fn together(
         &mut self,
         agenda: &Agenda,
@@ -270,7 +270,7 @@ impl Execution<'_> {
                 let output = redaction::of_output(output, secrets);
                 written = store(&mut writers[place], live, place, output);
                 if written.is_err() {
-                    // There is nowhere to put what would still be measured.
+                    // The record cannot be written, so measuring on is useless.
                     stop.request();
                     stop.request();
                 }
@@ -296,8 +296,8 @@ impl Execution<'_> {
         }
     }
 
-    /// Writes what trials leave that were executed at the same time. `lost`: why the run gives up, if it does, and with
-    /// which of them.
+    /// Stores trials that were executed at the same time. `lost` is the trial that makes the run give up, and why, if
+    /// it does.
     fn keep(
         &self,
         writers: Vec<TrialWriter<'_>>,
@@ -348,7 +348,7 @@ impl Execution<'_> {
     }
 }
 
-/// What the engine is told of trials that begin at the same time.
+/// The engine's setups for trials that begin at the same time.
 fn setups<'t>(
     plan: &'t Plan,
     planned: &'t [TrialPlan],
@@ -381,7 +381,7 @@ fn state(facts: &record::TrialFacts) -> TrialOutcome {
     }
 }
 
-/// Whether it was ended because nothing worked: it is executed again once the cause is gone.
+/// Whether every operation failed, which ended the trial; it is executed again once the cause is fixed.
 fn all_failed(facts: &record::TrialFacts) -> bool {
     facts.early_end.as_ref().is_some_and(|early| early.reason == EndReason::AllFailed)
 }
@@ -395,7 +395,7 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
     })
 }
 
-/// `place`: of the trial among those executed at the same time.
+/// `place` is the trial's place among the trials executed at the same time.
 fn store(
     writer: &mut TrialWriter<'_>,
     live: &mut LiveView,
@@ -419,7 +419,7 @@ fn store(
     }
 }
 
-/// What the files of a trial begin with.
+/// The header of a trial's files.
 fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     TrialHeader {

@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and the closing of the terminal become a wish to stop; the record stays whole.
+//! Turns Ctrl-C, SIGTERM and a closed terminal into a request to stop, so that the record stays
+//! complete.
 
 use std::io;
 use std::thread;
@@ -8,7 +9,7 @@ use signals::Signals;
 
 use crate::problem::Problem;
 
-/// Turns each of these signals from now on into one request of the one returned.
+/// From now on, each of these signals becomes one request of the returned signal.
 ///
 /// Errors: the handlers cannot be installed
 pub fn listen() -> Result<StopSignal, Problem> {

@@ -1,5 +1,5 @@
-//! What is seen while a trial runs: one line a second redrawn in place on a terminal, a line every
-//! five seconds elsewhere. Always on stderr. It reads events and never touches the measurement.
+//! The live view of a trial: on a terminal one line, redrawn every second; otherwise a line every five seconds. Always
+//! on stderr. It reads events and never influences the measurement.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use record::{EndReason, summary};
 
 use crate::agenda::Agenda;
 
-/// Elsewhere than on a terminal: a line for so many progress events, which come once a second.
+/// Without a terminal, progress events per line; they come once a second.
 const LINES_EVERY: u64 = 5;
 
 /// The live view of one run.
@@ -32,7 +32,7 @@ enum Style {
     Silent,
 }
 
-/// What the line says of the trial itself.
+/// The part of the line about the trial itself.
 #[derive(Debug)]
 struct TrialShown {
     number: (u32, u32),
@@ -40,7 +40,7 @@ struct TrialShown {
     arm: String,
     model: summary::Model,
     measure_ns: Option<u64>,
-    /// Of the trials after it.
+    /// Planned length of the trials after it.
     later_ns: Option<u64>,
     phase: (Phase, i64),
     failed: u64,
@@ -57,7 +57,7 @@ impl LiveView {
         Self { style, trial: TrialShown::default(), seen: 0, dirty: false }
     }
 
-    /// What is next on this agenda begins: one trial, or both of a duet, of which the line shows the first.
+    /// Starts the view of the agenda's next trial; of a duet, it shows the first trial.
     pub fn trial(&mut self, plan: &Plan, agenda: &Agenda) {
         let (now, later) = agenda.trials.split_at(agenda.next().len());
         let Some(next) = now.first() else { return };
@@ -116,7 +116,7 @@ impl LiveView {
         }
     }
 
-    /// Shows what an event of the second trial of a duet adds to those of the first.
+    /// Shows an event of a duet's second trial, if the first has no equivalent.
     pub fn beside(&mut self, event: &Event) {
         if let EventKind::FailureSeen { .. }
         | EventKind::ProcessDied { .. }
@@ -126,16 +126,16 @@ impl LiveView {
         }
     }
 
-    /// A line that stays.
+    /// Writes a permanent line.
     pub fn say(&mut self, text: &str) {
         self.clear();
         if self.style != Style::Silent {
-            // It may quote a target, or what a process printed.
+            // The text may quote a target or the output of a process.
             self.write(&format!("{}\n", printable_lines(text)));
         }
     }
 
-    /// Takes the redrawn line away, so that other output can follow.
+    /// Clears the redrawn line, so that other output can follow.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.dirty) {
             self.write("\r\x1b[2K");
@@ -158,7 +158,7 @@ impl LiveView {
         }
     }
 
-    /// A screen that cannot be written to is no reason to stop measuring.
+    /// If the screen cannot be written, measuring continues.
     fn write(&self, text: &str) {
         let _ = stderr().write_all(text.as_bytes());
         let _ = stderr().flush();

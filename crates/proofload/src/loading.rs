@@ -1,4 +1,4 @@
-//! From what stands on the command line to a checked experiment.
+//! Makes a checked experiment from the command line.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,14 +17,14 @@ use crate::systems::Systems;
 /// Bytes of the largest experiment file.
 const LARGEST: u64 = 16 << 20;
 
-/// A checked experiment, and what is to be shown of how it came about.
+/// A checked experiment, and how it was requested.
 #[derive(Debug)]
 pub struct LoadedExperiment {
     /// The plan and its sources.
     pub experiment: Experiment,
-    /// The file that says the same as a URL and flags, secrets hidden.
+    /// The experiment file that is equivalent to a URL and flags, secrets hidden.
     pub equivalent: Option<String>,
-    /// What was asked for, secrets hidden; `None` where nobody could ask for it again.
+    /// The request, secrets hidden; `None` if it cannot be repeated.
     pub asked: Option<RunRequest>,
 }
 
@@ -35,7 +35,7 @@ pub fn load_run(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     load_for(args, load_file)
 }
 
-/// The same for a search, to which each arm is an experiment by itself.
+/// The same for a search, which treats each arm as an experiment of its own.
 ///
 /// Errors: as above
 pub fn load_search(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
@@ -63,9 +63,9 @@ fn load_for(
     file(name, &args.plan)
 }
 
-/// Loads what an earlier run was asked for.
+/// Loads the experiment of an earlier run's request.
 ///
-/// Errors: as [`load_file`]; a secret that the environment lacks
+/// Errors: as [`load_file`]; the environment lacks a secret
 pub fn load_again(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
     let options = Options {
         overrides: asked.overrides.clone(),
@@ -111,7 +111,7 @@ fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
     parse(name, &text, &Surroundings::beside(path), options)
 }
 
-/// What was asked for, so that it can be asked for again.
+/// The request, in a form that can be repeated.
 fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experiment) -> RunRequest {
     let plan = &experiment.plan;
     let redact = |texts: &[String]| texts.iter().map(|one| plan.secrets.redact(one)).collect();
@@ -143,7 +143,7 @@ fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     let run = url_run(args);
     let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
-    // Criteria and warm-up are part of the equivalent file already.
+    // The equivalent file already contains criteria and warm-up.
     let options = Options { criteria: Vec::new(), warm_up: None, ..options(&args.plan) };
     let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
     run.protect(&mut experiment.plan);
@@ -184,7 +184,7 @@ fn options(flags: &PlanFlags) -> Options {
     }
 }
 
-/// A seed that differs from run to run; short, because people repeat it by hand.
+/// A fresh seed; short, because people type it again.
 fn fresh_seed() -> u64 {
     const SEEDS: u128 = 1_000_000;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

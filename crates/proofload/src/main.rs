@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let exit = match outcome {
         Ok(Ok(exit)) => exit,
         Ok(Err(problem)) => {
-            // Where the terminal is gone there is nobody to tell.
+            // The terminal may be closed.
             let _ = writeln!(stderr(), "{problem}");
             problem.exit
         }
@@ -65,11 +65,11 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
     }
 }
 
-/// A panic is a bug of ours, and says so.
+/// Reports a panic as a bug in Proofload.
 fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
-    // Whoever closed the terminal must not turn a panic into an abort.
+    // A closed terminal must not turn a panic into an abort.
     let _ = writeln!(
         stderr(),
         "error: a bug in proofload {}: {message}{place}\n  hint: please report it with the command \

@@ -1,4 +1,4 @@
-//! stdout: data, and nothing else.
+//! Writes data to stdout, and nothing else.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write, stdout};
@@ -9,10 +9,11 @@ use pages::terminal::Colour;
 
 use crate::problem::Problem;
 
-/// What a terminal that was closed answers to a write, on Linux.
+/// The error of a write to a closed terminal, on Linux.
 const EIO: i32 = 5;
 
-/// Writes the text to stdout. A reader that went away (`| head`, a closed terminal) is no error.
+/// Writes the text to stdout. If the reader has gone (`| head`, a closed terminal), that is no
+/// error.
 ///
 /// Errors: stdout cannot be written, for example because the disk is full
 pub fn print(text: &str) -> Result<(), Problem> {
@@ -20,7 +21,7 @@ pub fn print(text: &str) -> Result<(), Problem> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What comes of writing to stdout, whose reader may have gone away.
+/// Converts the result of writing to stdout; a reader that has gone is no error.
 ///
 /// Errors: stdout cannot be written for another reason
 pub fn written(result: io::Result<()>) -> Result<(), Problem> {
@@ -33,18 +34,18 @@ pub fn written(result: io::Result<()>) -> Result<(), Problem> {
 }
 
 fn is_without_reader(error: &io::Error) -> bool {
-    // Of a file the same number is a failing disk.
+    // For a regular file, the same error number means a failing disk.
     error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(EIO) && is_device()
 }
 
-/// A terminal that was closed is no terminal any more, but still a device.
+/// A closed terminal no longer counts as a terminal, but is still a device.
 fn is_device() -> bool {
     let file = stdout().as_fd().try_clone_to_owned().map(File::from);
     let metadata = file.and_then(|file| file.metadata());
     metadata.is_ok_and(|found| found.file_type().is_char_device())
 }
 
-/// Colour, where it is welcome on stdout.
+/// Colour, if stdout supports it and the user allows it.
 pub fn colour(no_color: bool) -> Colour {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if no_color || refused || !stdout().is_terminal() { Colour::Off } else { Colour::On }

@@ -1,5 +1,4 @@
-//! What people read when something cannot be done: `error:` what, `while:` where, `hint:` one
-//! thing to do.
+//! Error messages: `error:` what happened, `while:` where, `hint:` one thing to do.
 
 use std::fmt;
 
@@ -8,18 +7,18 @@ use plan::printable::printable_lines;
 
 use crate::exit::Exit;
 
-/// Something that ends the command, with all that a person needs to go on.
+/// An error that ends the command, with everything that the user needs to continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What failed, lower case, with the values involved; or a text made ready elsewhere.
+    /// What failed, in lower case, with the values involved; or a rendered text.
     pub what: String,
     /// Where in the run.
     pub place: Option<String>,
     /// One thing to do.
     pub hint: Option<String>,
-    /// How the program ends.
+    /// The exit code.
     pub exit: Exit,
-    /// Whether `what` is a whole text (several problems with line and caret).
+    /// Whether `what` is a rendered text (several problems with line and caret).
     pub rendered: bool,
 }
 
@@ -29,12 +28,12 @@ impl Problem {
         Self::new(what, Exit::Usage)
     }
 
-    /// Target, limits or permissions stand in the way.
+    /// The target, limits or permissions prevent the run.
     pub fn environment(what: impl Into<String>) -> Self {
         Self::new(what, Exit::CouldNotRun)
     }
 
-    /// The user stopped it before there was anything to report.
+    /// The user stopped it before there was a result.
     pub fn interrupted() -> Self {
         Self::new("stopped before its end", Exit::Undecided)
     }
@@ -44,8 +43,8 @@ impl Problem {
         Self { rendered: true, ..Self::new(text, Exit::Usage) }
     }
 
-    /// A target that cannot be used: by its certificates, of the experiment's making; otherwise by
-    /// what it meets here.
+    /// A target that cannot be used. A certificate problem is an error of the experiment; all
+    /// others are problems of the environment.
     pub fn target(error: &TransportError) -> Self {
         let what = error.to_string();
         let problem = match error {
@@ -77,7 +76,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It may quote a file, a target, or what a process printed.
+        // The text may quote a file, a target or the output of a process.
         let what = printable_lines(&self.what);
         if self.rendered {
             return out.write_str(what.trim_end());

@@ -1,4 +1,4 @@
-//! What becomes of a run at its end: documents and pages in its folder, and what is printed.
+//! Publishes a finished run: writes documents and pages into its folder, and prints the report.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::live::LiveView;
 use crate::output;
 use crate::problem::Problem;
 
-/// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
+/// `--out`, or `runs/<time>-<title>`, with a number if that folder exists.
 pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
     if let Some(out) = out {
         return out.to_owned();
@@ -27,7 +27,7 @@ pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
     std::iter::once(first).chain(later).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Letters and digits of the title, other stretches as one hyphen, at most 40 characters.
+/// The title's letters and digits; every other sequence becomes one hyphen; at most 40 characters.
 pub fn slug(title: &str) -> String {
     let lower = title.to_lowercase();
     let words =
@@ -47,7 +47,7 @@ pub fn slug(title: &str) -> String {
 
 /// Writes the pages and then shows the report.
 ///
-/// Errors: the record is not whole, or they cannot be written
+/// Errors: the record is incomplete, or they cannot be written
 pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut LiveView) -> Result<(), Problem> {
     let record = read_back(disk)?;
     write_pages(&record, disk)?;
@@ -57,7 +57,7 @@ pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut LiveView) -> Result<
 
 /// Reads a finished run from its folder.
 ///
-/// Errors: it is not whole
+/// Errors: it is incomplete
 pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     RunRecord::read(&RunReader::new(disk)).map_err(|error| {
         Problem::usage(format!("cannot read the run: {error}"))
@@ -93,7 +93,7 @@ pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<
     written.map_err(|error| unwritable(&disk.root().join(path), &error))
 }
 
-/// Shows the report as the flags want it.
+/// Shows the report as the flags request.
 ///
 /// Errors: it cannot be written
 pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
@@ -108,7 +108,7 @@ pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), 
     print(record, disk, flags.full, output::colour(flags.no_color))
 }
 
-/// Prints the answer, or every table, and where the pages lie.
+/// Prints the answer or every table, and the paths of the pages.
 ///
 /// Errors: it cannot be written
 pub fn print(
@@ -129,7 +129,7 @@ pub fn print(
     }
 }
 
-/// Makes sure that the file of `--json` can be written once the run is over; leaves everything as it was.
+/// Checks before the run that the file of `--json` can be written; changes nothing.
 ///
 /// Errors: it cannot
 pub fn probe(flags: &OutputFlags) -> Result<(), Problem> {

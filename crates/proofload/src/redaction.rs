@@ -1,7 +1,7 @@
-//! Values of the environment in what targets, systems and observers say in their own words: these
-//! may have been told secrets, and quote them.
+//! Redacts secrets from the environment in texts of targets, systems and observers, which may
+//! receive secrets and quote them.
 //!
-//! Not here: the plan, which never shows them.
+//! Not here: the plan, which never contains them.
 
 use engine::trial::TrialOutput;
 use plan::secret::Secrets;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// Keys of the summary whose values are words of others, or of the user. Everywhere else stand
-/// words of ours, which other programs read: a secret may well be called `pass`.
+/// Keys of the summary whose values are texts of users or other programs. All other values are our
+/// own words, which programs read: redacting a secret such as `pass` would damage them.
 const WORDS: [&str; 15] = [
     "advice",
     "arm",
@@ -31,10 +31,10 @@ const WORDS: [&str; 15] = [
     "version",
 ];
 
-/// Where the histogram of an observer stands among its details.
+/// The key of an observer's histogram in its details.
 const DELIVERY_TIME: &str = "delivery_time";
 
-/// The event as it may be shown and stored.
+/// The event with secrets redacted, to be shown and stored.
 pub fn of_output(output: TrialOutput, secrets: &Secrets) -> TrialOutput {
     let TrialOutput::Event(mut event) = output else { return output };
     match &mut event.kind {
@@ -52,7 +52,7 @@ pub fn of_output(output: TrialOutput, secrets: &Secrets) -> TrialOutput {
     TrialOutput::Event(event)
 }
 
-/// The facts of a trial as they may be stored.
+/// The facts of a trial with secrets redacted, to be stored.
 pub fn of_facts(mut facts: record::TrialFacts, secrets: &Secrets) -> record::TrialFacts {
     facts.arm = secrets.redact(&facts.arm);
     facts.first_failures.iter_mut().for_each(|one| one.seen = secrets.redact(&one.seen));
@@ -67,7 +67,7 @@ pub fn of_facts(mut facts: record::TrialFacts, secrets: &Secrets) -> record::Tri
     }
     for observer in &mut facts.observers {
         let detail = std::mem::take(&mut observer.detail).into_iter();
-        // A histogram in base64 is no words, and would be damaged.
+        // Redacting would damage a histogram in base64.
         let redact = |(key, one)| match key {
             key if key == DELIVERY_TIME => (key, one),
             key => (key, secrets.redact_json(one)),
@@ -80,14 +80,14 @@ pub fn of_facts(mut facts: record::TrialFacts, secrets: &Secrets) -> record::Tri
     facts
 }
 
-/// Why a trial was ended early, as it may be stored.
+/// Redacts why a trial was ended early.
 pub fn of_early_end(early: &mut EarlyEnd, secrets: &Secrets) {
     early.why = secrets.redact(&early.why);
     early.advice.iter_mut().for_each(|advice| *advice = secrets.redact(advice));
     early.criteria.iter_mut().for_each(|one| *one = secrets.redact(one));
 }
 
-/// The summary as it may be stored.
+/// The summary with secrets redacted, to be stored.
 pub fn of_summary(summary: Value, secrets: &Secrets) -> Value {
     match summary {
         Value::Object(map) => map
@@ -106,7 +106,7 @@ pub fn of_summary(summary: Value, secrets: &Secrets) -> Value {
     }
 }
 
-/// Arms are named after their levels.
+/// Redacts the names of arms, too: they contain levels.
 fn of_arms(mut arms: Value, secrets: &Secrets) -> Value {
     for arm in arms.as_array_mut().into_iter().flatten() {
         if let Some(name) = arm.get_mut("name") {
@@ -116,7 +116,7 @@ fn of_arms(mut arms: Value, secrets: &Secrets) -> Value {
     of_summary(arms, secrets)
 }
 
-/// What ends the command: a process may have been told secrets, and quote them.
+/// The problem with secrets redacted: a process may have received secrets and quote them.
 pub fn of_problem(problem: Problem, secrets: &Secrets) -> Problem {
     let redact = |text: &String| secrets.redact(text);
     let (place, hint) = (problem.place.as_ref().map(redact), problem.hint.as_ref().map(redact));

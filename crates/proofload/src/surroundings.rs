@@ -1,4 +1,5 @@
-//! What an experiment may refer to outside itself, and what this program knows beyond the plan.
+//! The environment of an experiment: files, variables, and the protocols and systems of this
+//! installation.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -51,7 +52,7 @@ impl Inputs for Surroundings {
     }
 }
 
-/// The protocols of this build, and the systems that programs here serve.
+/// The protocols of this build, and the systems of the installed programs.
 #[derive(Debug)]
 pub struct Installed(pub Systems);
 

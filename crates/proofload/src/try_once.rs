@@ -1,4 +1,4 @@
-//! Each operation of an arm once, shown whole: what `check --try` sends and gets.
+//! Sends each operation of an arm once and shows requests and answers, for `check --try`.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::systems::launcher;
 
 /// Bytes of a body that are shown.
 const BODY_SHOWN: usize = 4096;
-/// Operations drawn from the mix until each one came up.
+/// Most draws from the mix until each operation came up.
 const DRAWS: usize = 1_000_000;
 
-/// What was tried.
+/// The result.
 #[derive(Debug)]
 pub struct TryReport {
     /// The text for people.
@@ -36,9 +36,9 @@ pub struct TryReport {
     pub all_succeeded: bool,
 }
 
-/// Starts what the arm needs, performs each operation once, and stops it again.
+/// Starts the processes that the arm needs, performs each operation once, and stops them.
 ///
-/// Errors: something could not be started, or an address cannot be used
+/// Errors: a process could not be started, or an address cannot be used
 pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<TryReport, Problem> {
     let driver = driver(arm)?;
     let processes = launcher(std::slice::from_ref(arm))?
@@ -112,7 +112,7 @@ fn stopped() -> Problem {
     Problem { exit: Exit::Undecided, ..Problem::environment("stopped before everything was tried") }
 }
 
-/// The first call of each operation, as the plan would make it.
+/// The first call of each operation, as planned.
 fn calls(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Call> {
     let mut calls: Vec<Option<Call>> = vec![None; arm.operations.len()];
     for assignment in Mix::new(&arm.operations, trial.seed).take(DRAWS) {
@@ -144,7 +144,7 @@ async fn attempt(
     let stream = Kernel.open(endpoint, exchange).await?;
     let NewConnection { mut connection, background } =
         driver.connect(operation, endpoint, stream, exchange).await?;
-    // It ends with the streams of its connection, at the latest with the runtime.
+    // The task ends with the streams of its connection, at the latest with the runtime.
     let _ = background.map(spawn_local);
     let Some(mut stream) = driver.open_stream(&mut connection) else {
         return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
@@ -184,7 +184,7 @@ fn show(probe: &Probe, text: &mut String) {
     };
 }
 
-/// The request with the values of header fields that authorise left out.
+/// The request without the values of header fields that carry credentials.
 fn without_authorisation(request: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(request.len());
     let mut in_head = true;
@@ -202,8 +202,8 @@ fn without_authorisation(request: &[u8]) -> Vec<u8> {
     shown
 }
 
-/// Bytes as lines behind a mark; what is not text is shown as its replacement character, what steers a terminal
-/// by its number.
+/// Quotes bytes as lines after a mark. Bytes that are not UTF-8 become replacement characters; control characters are
+/// escaped.
 fn quote_lines(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
     let shown = &bytes[..bytes.len().min(BODY_SHOWN)];
     for line in String::from_utf8_lossy(shown).lines() {
@@ -217,13 +217,14 @@ fn quote_lines(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) 
         text.push('\n');
     }
     if shown.len() < bytes.len() || is_truncated {
-        // Here, and not only on the next line: a secret that was cut is known by what follows it.
+        // Directly after the text, not only on the next line: redaction recognises a truncated secret by what follows
+        // it.
         text.insert(text.trim_end().len(), '…');
         let _ = writeln!(text, "  {mark} … {} bytes in all", bytes.len());
     }
 }
 
-/// The same, and an empty line after it.
+/// The same, followed by an empty line.
 fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
     quote_lines(text, mark, bytes, is_truncated);
     if !bytes.is_empty() {

@@ -1,6 +1,6 @@
-//! The bundled systems: what they say about themselves agrees with their pages, and settings reach the parts they are for.
+//! The bundled systems: their descriptions agree with their documentation, and settings reach the intended parts.
 //!
-//! Not here: what they do (see `e2e`).
+//! Not here: their behaviour (see `e2e`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn systems() -> Vec<(String, PathBuf)> {
     systems
 }
 
-/// What a system says beside these settings.
+/// A system's description with these settings.
 fn described((name, program): &(String, PathBuf), set: &[String]) -> Value {
     let mut command = Command::new(program);
     command.args([name, "--describe"]);
@@ -39,7 +39,7 @@ fn described((name, program): &(String, PathBuf), set: &[String]) -> Value {
     document["systems"][0].clone()
 }
 
-/// The names of the settings that there are beside these.
+/// The names of the settings that are available with these.
 fn settings(system: &(String, PathBuf), set: &[String]) -> Vec<String> {
     let described = described(system, set);
     let settings = described["settings"].as_array().unwrap_or_else(|| panic!("{described}"));
@@ -47,7 +47,7 @@ fn settings(system: &(String, PathBuf), set: &[String]) -> Vec<String> {
     settings.iter().map(name).collect()
 }
 
-/// The same beside every value of every setting that decides which others there are.
+/// The names of all settings: with every value of every setting that decides which others exist.
 fn all_settings(system: &(String, PathBuf)) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = settings(system, &[]).into_iter().collect();
     let described = described(system, &[]);
@@ -61,7 +61,7 @@ fn all_settings(system: &(String, PathBuf)) -> BTreeSet<String> {
     all
 }
 
-/// A page of the repository, and those that it links to.
+/// A page of the repository, and the pages that it links to.
 fn pages(page: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |path: &Path| {
@@ -95,7 +95,7 @@ fn every_setting_is_described_on_the_page_that_the_system_names() {
     assert_eq!(missing, [""; 0], "these settings are in no document");
 }
 
-/// A part can be given each of its settings by way of the system that starts it, but for those that this one fills in.
+/// Every setting of a part can be given through the system that starts it, except settings that this system fills in.
 #[test]
 fn settings_of_parts_can_be_given_by_way_of_the_system_that_starts_them() {
     let systems = systems();
@@ -107,7 +107,7 @@ fn settings_of_parts_can_be_given_by_way_of_the_system_that_starts_them() {
         ("search", "search-front", "front_", &["upstream"][..]),
         ("exchange", "exchange-producer", "producer_", &["file_race"]),
         ("edge", "proxy", "", &[]),
-        // The proxy asks its origin in the clear.
+        // The proxy connects to its origin without TLS.
         ("edge", "origin", "origin_", &["cert", "key"]),
         ("edge", "monitor", "monitor_", &[]),
     ] {

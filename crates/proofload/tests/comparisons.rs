@@ -1,8 +1,8 @@
-//! Whole experiments in virtual time: what the instrument says of two arms whose truth is known.
+//! Whole experiments in virtual time: the results for two arms with a known difference.
 //!
-//! Everything from the file to the summary is the code that runs on the wire; only clock and network are
-//! virtual. Trials have an effect of their own of 3 %, as restarts of a real server do. Without it, equal
-//! arms under one schedule would be too equal.
+//! From the experiment file to the summary, the code is the same as in a real run; only clock and network are virtual.
+//! Each trial has a random effect of 3 %, like restarts of a real server. Without it, equal arms under one schedule
+//! would be too equal.
 
 use std::io;
 use std::path::Path;
@@ -72,27 +72,27 @@ impl KnownNames for Protocols {
     }
 }
 
-/// What is true of the arms and of the machine.
+/// The true effects of the arms and of the machine.
 #[derive(Clone, Copy)]
 struct Truth {
-    /// The new version over the old one.
+    /// Service time of the new version divided by that of the old one.
     slower: f64,
     /// Standard deviation of the logarithm of the machine's speed, from one start of trials to the next.
     machine: f64,
     duet: bool,
-    /// What is offered, and for how long.
+    /// The load of each trial.
     load: &'static str,
 }
 
-/// Trials one after the other on a machine that is always the same.
+/// Trials one after another on a machine of constant speed.
 const APART: Truth =
     Truth { slower: 1.0, machine: 0.0, duet: false, load: "rate = \"150/s\"\nduration = \"2s\"" };
-/// Both arms at once on a machine that is half as fast again at one time as at another. Each has arrivals of its own,
-/// which those of trials apart share, so that there must be more of them.
+/// Both arms at once on a machine whose speed varies by about a third from block to block. Each arm has its own
+/// arrivals, while separate trials share them; so this load has more operations.
 const DUET: Truth =
     Truth { slower: 1.0, machine: 0.3, duet: true, load: "rate = \"100/s\"\nduration = \"5s\"" };
 
-/// Experiments to be simulated: so few, or 200 for the proof.
+/// Number of simulated experiments: `few`, or 200 for the proof.
 fn experiments(few: u64) -> u64 {
     if std::env::var_os("PROOFLOAD_PROOF").is_some() { 200 } else { few }
 }
@@ -138,7 +138,7 @@ fn normal(seed: u64) -> f64 {
     (-2.0 * of(0).ln()).sqrt() * (std::f64::consts::TAU * of(1)).cos()
 }
 
-/// What one trial left.
+/// The output of one trial.
 type Left = (record::TrialFacts, Vec<Window>);
 
 /// Executes a trial, or both of a duet at once.
@@ -213,14 +213,14 @@ fn is_changed(one: &Comparison) -> bool {
     one.result == Change::Changed
 }
 
-/// What experiments with equal arms came to.
+/// Results of experiments with equal arms.
 #[derive(Debug, Default)]
 struct Equal {
-    /// Experiments in which any metric is changed.
+    /// Experiments in which some metric counts as changed.
     changed: u64,
-    /// Of all intervals, those that hold 1.
+    /// Number of intervals that contain 1.
     held: f64,
-    /// Mean of the logarithm of the ratio of medians, in its standard errors.
+    /// Mean logarithm of the ratio of medians, in standard errors.
     bias: f64,
 }
 
@@ -263,7 +263,7 @@ fn a_fifth_slower_is_always_changed() {
 fn equal_arms_of_a_duet_are_rarely_changed_and_their_intervals_hold() {
     let found = equal(DUET);
     assert!(found.changed * 20 <= 3 * experiments(EXPERIMENTS), "{found:?}");
-    // 95 % less two standard deviations over so many experiments, whose two metrics go together.
+    // 95 % minus two standard deviations over this many experiments; the two metrics are correlated.
     let least = 0.95 - 2.0 * (0.95 * 0.05 / experiments(EXPERIMENTS) as f64).sqrt();
     assert!(found.held >= least, "{found:?}");
     assert!(found.bias.abs() < 3.0, "a machine that slows both favours neither: {found:?}");

@@ -1,6 +1,6 @@
-//! Whole experiments printed in the README and under `docs/` are sound: `proofload check` takes them.
+//! Complete experiments in the README and under `docs/` are valid: `proofload check` accepts them.
 //!
-//! Not here: fragments, which name no load of their own.
+//! Not here: fragments without a load of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn experiments_in_documents_are_sound() {
     assert!(checked >= 2, "the README and the guide print whole experiments");
 }
 
-/// The guide shows how a front and a service that both run already are held against each other.
+/// The guide shows how to compare a front and a service that are both already running.
 #[test]
 fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
     programs::ready();
@@ -57,7 +57,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Blocks fenced as TOML that are whole.
+/// Complete experiments in blocks fenced as TOML.
 fn experiments(page: &str) -> impl Iterator<Item = &str> {
     let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.filter(|block| block.contains("[load]") && block.contains("[[operation]]"))

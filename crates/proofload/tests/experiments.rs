@@ -1,7 +1,7 @@
-//! Every file of `experiments/` is checked and run, shortened, by the real binary.
+//! The real binary checks and runs every file of `experiments/`, shortened.
 //!
-//! Not here: what the figures are; a rehearsal on a busy machine may be invalid, and that is a
-//! legal end. It must end in a whole record whose sums are right.
+//! Not here: the figures. A rehearsal on a busy machine may be invalid, which is allowed; but its record must be
+//! complete and its sums right.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +12,11 @@ mod programs;
 
 const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 
-/// Ends that leave a report: passed, missed a criterion, could not decide.
+/// Exit codes that leave a report: passed, missed a criterion, could not decide.
 const REPORTED: &[i32] = &[0, 1, 3];
 
-/// Experiments that are rehearsed at a time: all but those whose workers poll spend most of their time
-/// waiting for the next arrival.
+/// Experiments that are rehearsed at the same time. Except with polling workers, they mostly wait for the next
+/// arrival.
 const ABREAST: usize = 3;
 
 #[test]
@@ -72,7 +72,7 @@ fn rehearse(experiment: &Path) -> Value {
     let output = Command::new(PROOFLOAD)
         .args(["run", "--quick", "--quiet", "--out"])
         .args([&folder, experiment])
-        // Commands in experiments are written for whoever stands there.
+        // Commands in experiments are relative to the repository's root.
         .current_dir(root())
         .output()
         .expect("the binary starts");
@@ -91,18 +91,18 @@ fn trials(summary: &Value) -> Vec<&Value> {
     trials
 }
 
-/// What was sent and what arrived agree as the experiment says, however busy the machine is.
+/// Sent and received counts agree as the experiment requires, even on a busy machine.
 fn observe(experiment: &Path, trial: &Value) {
     for observer in trial["observers"].as_array().into_iter().flatten() {
         let expected = &observer["expect"];
         assert!(expected.is_null() || expected["holds"] == true, "{experiment:?}: {observer}");
-        // A judge that is given no queries has nothing to hold first places against.
+        // A judge without queries has no first places to compare.
         let planted = observer["detail"]["planted"].as_u64();
         assert!(planted != Some(0), "{experiment:?}: {observer}");
     }
 }
 
-/// Nothing disappears: every planned operation ends in exactly one bucket.
+/// Every planned operation is counted in exactly one category.
 fn balance(experiment: &Path, accounting: &Value) {
     let count = |name: &str| accounting[name].as_u64().expect("accounting counts");
     assert_eq!(count("planned"), count("started") + count("missed"), "{experiment:?}");

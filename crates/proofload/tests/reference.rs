@@ -1,6 +1,6 @@
-//! Pages of `docs/reference` that are made from tables of the code, and are never stale.
+//! Pages of `docs/reference` that are generated from tables in the code, and must be up to date.
 //!
-//! `PROOFLOAD_REGENERATE=1 cargo test -p proofload --test reference` writes them anew.
+//! `PROOFLOAD_REGENERATE=1 cargo test -p proofload --test reference` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! How many messages a second a maildir takes, by how many are sent at a time, beside what its disk takes bare in the
-//! same run: files that are written and synced one after the other.
+//! Measures messages per second into a maildir, by number of concurrent messages. For comparison, the same run
+//! measures the disk itself: files that are written and synced one after another.
 //!
-//! `cargo run --release -p mail --example spool_rates -- FOLDER`, a folder on the disk that is in question. Figures of
-//! one machine and one moment; the ratios carry further.
+//! `cargo run --release -p mail --example spool_rates -- FOLDER`, with a folder on the disk to measure. The figures
+//! hold for one machine and one moment; the ratios are more general.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement is a panic")]
 
@@ -19,7 +19,7 @@ use mail::store::{Draft, Store};
 use serving::metrics::Registry;
 use tokio::task::JoinSet;
 
-/// How long each case lasts.
+/// Length of each case.
 const TIME: Duration = Duration::from_secs(4);
 
 #[tokio::main]
@@ -47,7 +47,7 @@ fn say(line: &str) {
     writeln!(out, "{line}").unwrap();
 }
 
-/// Files made, written and synced a second.
+/// Files created, written and synced per second.
 fn bare(folder: &Path, bytes: usize) -> f64 {
     let (content, begun, mut made) = (vec![b'x'; bytes], Instant::now(), 0_u32);
     while begun.elapsed() < TIME {
@@ -59,7 +59,7 @@ fn bare(folder: &Path, bytes: usize) -> f64 {
     f64::from(made) / TIME.as_secs_f64()
 }
 
-/// Messages and syncs of the folder a second.
+/// Messages per second, and syncs of the folder per second.
 async fn measure(folder: &Path, bytes: usize, senders: usize) -> (f64, f64) {
     let metrics = Registry::default();
     let bounds = RetentionLimits { messages: 1_000, bytes: 1 << 20, full: WhenFull::Oldest };

@@ -1,7 +1,7 @@
-//! A crowd: sessions with a mail server that greet it and then say nothing, as most connections of a busy server do.
+//! A crowd: sessions with a mail server that greet it and then stay silent, like most connections of a busy server.
 //!
-//! Started before a load, it answers as an observer: *received* are the sessions that were open
-//! when it began, *lost* those that the server has closed since.
+//! It starts before a load and answers as an observer: *received* counts the sessions that were open at the start,
+//! *lost* those that the server has closed since.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Within which every session must be open.
+/// Time limit for opening all sessions.
 const STANDING_WITHIN: Duration = Duration::from_secs(30);
-/// Bytes of the longest greeting and answer that is read.
+/// Bytes of the longest greeting or answer.
 const LONGEST_ANSWER: u64 = 64 << 10;
 
 /// The settings of `mail-crowd`.
@@ -37,7 +37,7 @@ struct Configuration {
     limits: Limits,
 }
 
-/// A crowd, which is ready when all of its sessions are open.
+/// A crowd; it is ready when all of its sessions are open.
 pub const SYSTEM: System = System {
     name: "mail-crowd",
     about: "a crowd of SMTP sessions that say nothing",
@@ -99,7 +99,7 @@ async fn hold(
         .map_err(ServeError::while_doing("serve"))
 }
 
-/// All sessions, opened one after the other so that they are no burst of their own.
+/// Opens all sessions one after another, so that they cause no burst of their own.
 async fn open(configuration: &Configuration) -> std::io::Result<Vec<TcpStream>> {
     let mut sessions = Vec::new();
     for _ in 0..configuration.sessions {
@@ -108,7 +108,7 @@ async fn open(configuration: &Configuration) -> std::io::Result<Vec<TcpStream>> 
     Ok(sessions)
 }
 
-/// A session that has been greeted and has said who it is.
+/// A session after greeting and `EHLO`.
 async fn greet(address: SocketAddr) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
     let mut reader = BufReader::with_capacity(1 << 10, (&mut stream).take(LONGEST_ANSWER));
@@ -118,7 +118,7 @@ async fn greet(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads one reply, which may have several lines.
+/// Reads one reply, possibly of several lines.
 async fn expect(reader: &mut (impl AsyncBufReadExt + Unpin), code: &str) -> std::io::Result<()> {
     let mut line = String::new();
     loop {
@@ -136,10 +136,10 @@ async fn expect(reader: &mut (impl AsyncBufReadExt + Unpin), code: &str) -> std:
     }
 }
 
-/// Counts the session as lost when the server ends it, or says anything unasked.
+/// Counts the session as lost if the server ends it or sends anything unexpected.
 async fn watch(mut session: TcpStream, lost: Arc<AtomicU64>) {
     let mut byte = [0];
-    // Input is ignored: these sessions are silent.
+    // The content does not matter: no input is expected on these sessions.
     let _ = session.read(&mut byte).await;
     lost.fetch_add(1, Ordering::Relaxed);
 }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!((good.sessions, good.smtp.port()), (1_000, 25));
     }
 
-    /// A server that greets with these bytes, answers `EHLO` with these, and keeps or closes the session.
+    /// A server with this greeting and this answer to `EHLO`, which then keeps or closes the session.
     async fn server(greeting: &'static [u8], answer: &'static [u8], keeps: bool) -> SocketAddr {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

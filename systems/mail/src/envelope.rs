@@ -4,30 +4,30 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
-/// The envelope of one message, complete when its content begins.
+/// The envelope of one message, complete when its content starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Envelope {
     /// Where the connection came from.
     pub peer: SocketAddr,
-    /// What the client called itself, as in `EHLO client.example`.
+    /// The client's name for itself, as in `EHLO client.example`.
     pub client: String,
-    /// The user that `AUTH` proved.
+    /// The authenticated user.
     pub user: Option<String>,
-    /// Protocol version of TLS, such as `TLSv1.3`; `None` in the clear.
+    /// Protocol version of TLS, such as `TLSv1.3`; `None` without TLS.
     pub tls: Option<&'static str>,
     /// The reverse path without its brackets; empty for `<>`.
     pub from: String,
     /// The forward paths without their brackets, in the order of `RCPT`, at least one.
     pub recipients: Vec<String>,
-    /// What the content may hold.
+    /// The kind of content.
     pub content: Content,
-    /// `SMTPUTF8`: addresses and header may hold UTF-8.
+    /// `SMTPUTF8`: addresses and header may contain UTF-8.
     pub is_utf8: bool,
     /// `SIZE=`, in bytes, as announced by the client.
     pub announced: Option<u64>,
 }
 
-/// What `BODY=` says of the content.
+/// The kind of content, from `BODY=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {

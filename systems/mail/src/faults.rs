@@ -1,8 +1,8 @@
 //! Injected faults: delays and refusals at each phase, in known shares.
 //!
-//! Whether the k-th message, recipient or connection is affected follows from the seed, the phase
-//! and k alone, so that a run of n of them has a known number of faults, however the connections
-//! interleave.
+//! Whether the k-th message, recipient or connection is affected depends only on the seed, the
+//! phase and k. So a run of n of them has a known number of faults, for any order of the
+//! connections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub enum Phase {
     Rcpt,
     /// `DATA`, or the first `BDAT`.
     Data,
-    /// The content: the connection is dropped in its midst.
+    /// The content: the connection is dropped in the middle.
     Content,
     /// The end of the content.
     Accept,
@@ -32,7 +32,7 @@ pub enum Phase {
 /// The faults in force; all are off by default.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Faults {
-    /// Which ones are hit.
+    /// Decides which ones are affected.
     pub seed: u64,
     /// Before the greeting.
     pub greeting_delay_ns: u64,
@@ -52,15 +52,15 @@ pub struct Faults {
     pub refuse_rcpt: f64,
     /// Share of `DATA` commands that are refused.
     pub refuse_data: f64,
-    /// Share of messages that are refused when they are complete; nothing is stored of them.
+    /// Share of complete messages that are refused; nothing of them is stored.
     pub refuse_accept: f64,
     /// The reply code of a refusal.
     pub refuse_with: u16,
     /// Share of messages during whose content the connection is dropped.
     pub drop_in_data: f64,
-    /// Pause after each accepted connection, while others wait in the backlog.
+    /// Pause after each accepted connection, while other connections wait in the backlog.
     pub accept_pause_ns: u64,
-    /// Pause after the first accepted connection, as of a server that gets itself ready only then.
+    /// Pause after the first accepted connection, like a server that is still starting up.
     pub accept_stall_ns: u64,
 }
 
@@ -87,7 +87,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Reads the faults by the names of their fields, lengths of time without their unit's ending.
+    /// Reads the faults by the names of their fields; times have names without the unit suffix.
     pub fn read(settings: &Settings<'_>) -> Self {
         Self {
             seed: settings.count("seed", 1, 0..=u64::MAX),
@@ -109,7 +109,7 @@ impl Faults {
         }
     }
 
-    /// How long to wait before the reply of this phase; `None` for not at all.
+    /// The delay before the reply of this phase; `None` for none.
     pub fn delay(&self, phase: Phase) -> Option<Duration> {
         let ns = match phase {
             Phase::Greeting => self.greeting_delay_ns,
@@ -122,7 +122,7 @@ impl Faults {
         (ns > 0).then(|| Duration::from_nanos(ns))
     }
 
-    /// The reply with which a phase is refused.
+    /// The reply that refuses a phase.
     pub fn refusal(&self) -> Refusal {
         let class = if self.refuse_with < 500 { 4 } else { 5 };
         Refusal::new(self.refuse_with, (class, 3, 0), "Refused by an injected fault")
@@ -140,14 +140,14 @@ impl Faults {
     }
 }
 
-/// How many of each phase there were so far, over all connections.
+/// Counts of each phase so far, over all connections.
 #[derive(Debug, Default)]
 pub struct FaultDraws {
     ordinals: [AtomicU64; 6],
 }
 
 impl FaultDraws {
-    /// Whether the next one of this phase is hit.
+    /// Whether the next one of this phase is affected.
     pub fn hits(&self, faults: &Faults, phase: Phase) -> bool {
         let share = faults.share(phase);
         if share <= 0.0 {
@@ -158,14 +158,14 @@ impl FaultDraws {
     }
 }
 
-/// Whether the one of this ordinal is hit.
+/// Whether the one with this ordinal is affected.
 fn is_hit(seed: u64, phase: Phase, ordinal: u64, share: f64) -> bool {
     let drawn = mix(mix(seed ^ ((phase as u64) << 56)).wrapping_add(ordinal));
-    // 53 bits make a number in [0, 1) exactly.
+    // 53 bits fit exactly into a number in [0, 1).
     ((drawn >> 11) as f64) / ((1_u64 << 53) as f64) < share
 }
 
-/// One step of SplitMix64: every bit of the input moves every bit of the output.
+/// One step of SplitMix64: every input bit affects every output bit.
 fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_mixer_is_splitmix() {
-        // First outputs of the published generator for the seed 0.
+        // The published generator's first outputs for seed 0.
         assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
         assert_eq!(mix(0x9E37_79B9_7F4A_7C15), 0x6E78_9E6A_A1B9_65F4);
     }
@@ -192,7 +192,7 @@ mod tests {
     fn shares_have_known_counts_and_phases_are_strangers() {
         assert_eq!(count(1, Phase::Mail, 0.0), 0);
         assert_eq!(count(1, Phase::Mail, 1.0), 10_000);
-        // Three standard deviations of a binomial around 500 are 65.
+        // 500 are expected; three standard deviations of the binomial are 65.
         for (seed, phase) in [(1, Phase::Mail), (1, Phase::Rcpt), (2, Phase::Mail)] {
             assert!(count(seed, phase, 0.05).abs_diff(500) < 65, "{seed} {phase:?}");
         }

@@ -1,10 +1,11 @@
-//! A mail server that receives: an SMTP session on every connection, and a promise kept behind each 250.
+//! A mail server that receives: one SMTP session per connection, and a kept promise behind each 250.
 //!
-//! A message is accepted only after its store has it: discarded, in memory, in a maildir on the
-//! disk, or taken by an HTTP hook. An HTTP API counts, lists and shows stored messages, for people
-//! who test code that sends mail, and answers as an observer.
+//! A message is accepted only after its store has it: discarded, in memory, in a maildir on the disk, or accepted by
+//! an HTTP hook. An HTTP API counts, lists and shows stored messages, for people who test code that sends mail, and
+//! answers as an observer.
 //!
-//! Not here: relaying, queues, spam, the instrument (nothing of it is known), SMTP's grammar (a library's).
+//! Not here: relaying, queues, spam filters, the instrument (this crate does not know it), SMTP's grammar (a
+//! library's).
 //!
 //! In reading order. Basic types: [`envelope`], [`refusal`]. Messages: [`store`]; counts:
 //! [`ledger`]; HTTP: [`api`]. SMTP: [`input`] and [`command`] (parsing), [`reply`], [`session`]

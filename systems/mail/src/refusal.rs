@@ -6,7 +6,7 @@ use std::fmt;
 /// A reply of 4yz or 5yz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Three digits; 4yz means later, 5yz never.
+    /// Three digits; 4yz means that a later attempt may succeed, 5yz that it will not.
     pub code: u16,
     /// Enhanced status (RFC 3463): class, subject, detail.
     pub status: (u8, u8, u8),

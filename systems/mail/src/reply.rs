@@ -1,6 +1,6 @@
-//! Replies on their way to the client: whole lines in one buffer, so that those of a group of commands leave together.
+//! Replies to the client: complete lines in one buffer, so that replies to a group of commands are sent together.
 //!
-//! What is said here is safe to say: a line has at most 512 octets, and no text can end it early.
+//! Every line is safe to send: it has at most 512 octets, and its text cannot end it early.
 
 use std::io::Write;
 
@@ -9,19 +9,19 @@ use crate::refusal::Refusal;
 /// Octets of a reply line with its CRLF (RFC 5321, 4.5.3.1.5).
 const LONGEST: usize = 512;
 
-/// Replies that wait to be written.
+/// Pending replies.
 #[derive(Debug, Default)]
 pub struct Replies {
     bytes: Vec<u8>,
 }
 
 impl Replies {
-    /// One reply of one line, given without its CRLF.
+    /// Adds a reply of one line, given without its CRLF.
     pub fn say(&mut self, line: &str) {
         self.say_parts(&[line]);
     }
 
-    /// One reply of one line, put together from its parts.
+    /// Adds a reply of one line from its parts.
     pub fn say_parts(&mut self, parts: &[&str]) {
         let start = self.bytes.len();
         for part in parts {
@@ -30,7 +30,7 @@ impl Replies {
         self.end_line(start);
     }
 
-    /// A "no", as a store, a hook or a knob words it.
+    /// Adds a refusal from a store, a hook or an injected fault.
     pub fn refuse(&mut self, refusal: &Refusal) {
         let start = self.bytes.len();
         // Writing to a vector cannot fail.
@@ -43,12 +43,12 @@ impl Replies {
         self.end_line(start);
     }
 
-    /// What waits.
+    /// The pending bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Forgets what was written. What the buffer has grown by goes, too.
+    /// Removes what was written, and returns the memory by which the buffer has grown.
     pub fn clear(&mut self) {
         self.bytes.clear();
         if self.bytes.capacity() > 4 * LONGEST {

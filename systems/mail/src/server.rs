@@ -1,4 +1,4 @@
-//! Puts a mail server together and serves it.
+//! Assembles a mail server and serves it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     })
 }
 
-/// Where connections come in.
+/// The listeners.
 #[derive(Debug)]
 struct Listeners {
     smtp: TcpListener,
@@ -72,7 +72,7 @@ impl Listeners {
         Ok(Self { smtp: bind(smtp)?, smtps, http: listener::bind(configuration.http)? })
     }
 
-    /// Adds the addresses that the kernel chose.
+    /// Adds the addresses that the kernel assigned.
     fn add_addresses(&self, mut ready: Ready) -> Result<Ready, ServeError> {
         ready = ready.listening("smtp", listener::address(&self.smtp)?);
         if let Some(smtps) = &self.smtps {
@@ -82,7 +82,7 @@ impl Listeners {
     }
 }
 
-/// All of it but the store.
+/// Everything except the store.
 struct ServerSetup {
     configuration: Configuration,
     listeners: Listeners,
@@ -134,7 +134,7 @@ impl ServerSetup {
         };
         announce(&ready);
         let limits = api_limits(&configuration.session);
-        // Tasks of their own, so that what is accepted is served by the thread that accepted it.
+        // Separate tasks, so that the thread that accepts a connection also serves it.
         let mut parts = JoinSet::new();
         parts.spawn(connection::serve(listeners.smtp, smtp(false), stop.clone()));
         if let Some(listener) = listeners.smtps {
@@ -148,7 +148,7 @@ impl ServerSetup {
         Ok(())
     }
 
-    /// The configuration in force, each setting by its name.
+    /// The effective configuration, by setting.
     fn effective(&self, store: &impl Store) -> Value {
         let Configuration { session, tls, threads, .. } = &self.configuration;
         let mut effective = Map::new();

@@ -1,4 +1,4 @@
-//! What the mail server is started with, beside what its sessions keep to.
+//! The settings of the mail server, in addition to those of its sessions.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use crate::store::hook::Hook;
 use crate::store::retained::{RetentionLimits, WhenFull};
 use crate::tls::Tls;
 
-/// Default limits of messages and bytes that are kept.
+/// Default limits of stored messages and bytes.
 const MESSAGES: u64 = 10_000;
 const BYTES: u64 = 256 << 20;
-/// Within which a hook must connect, take each piece and answer.
+/// Time limit for a hook to connect, to take each piece, and to answer.
 const HOOK_TIMEOUT_NS: u64 = 30_000_000_000;
 
-/// Where messages go.
+/// The store for messages.
 #[derive(Debug)]
 pub(crate) enum StoreKind {
     /// Nowhere.
@@ -36,17 +36,17 @@ pub(crate) enum StoreKind {
 /// The settings of `mail`.
 #[derive(Debug)]
 pub(crate) struct Configuration {
-    /// Where messages go.
+    /// The store for messages.
     pub store: StoreKind,
-    /// What each session keeps to.
+    /// The settings of each session.
     pub session: session::Settings,
     /// The server's side of TLS, if there is any.
     pub tls: Option<Tls>,
-    /// Where TLS begins with the connection.
+    /// Address for TLS from the first byte, if there is one.
     pub smtps: Option<SocketAddr>,
-    /// Where the HTTP API listens.
+    /// Address of the HTTP API.
     pub http: SocketAddr,
-    /// Connections that wait to be accepted.
+    /// Length of the accept queue.
     pub backlog: i32,
     /// Threads that serve.
     pub threads: usize,
@@ -76,7 +76,7 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(configuration)
 }
 
-/// Settings of a store that was not asked for are unknown, and refused as such.
+/// A setting of a store that is not in use counts as unknown and is refused.
 fn store(settings: &Settings<'_>) -> (StoreKind, &'static str) {
     match settings.choice("store", &["memory", "maildir", "hook", "discard"], 0) {
         0 => {

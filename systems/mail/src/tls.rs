@@ -1,7 +1,7 @@
 //! TLS as a server: a certificate from files, or a self-signed one made at the start.
 //!
-//! Renegotiation, which TLS 1.2 had, does not exist here: `rustls` has none. Tickets and early data are off, so that a
-//! handshake is always a whole one.
+//! Renegotiation, a feature of TLS 1.2, does not exist here: `rustls` has none. Tickets and early data are off, so
+//! every handshake is a complete one.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serving::settings::Settings;
 use serving::tls::Identity;
 use tokio_rustls::TlsAcceptor;
 
-/// Bytes that a connection's TLS holds, about: two records and the keys.
+/// Approximate bytes that a connection's TLS holds: two records and the keys.
 pub const BYTES: u64 = 48 << 10;
 
 /// The server's side of TLS.
@@ -24,7 +24,7 @@ pub struct Tls {
     certificate: CertificateDer<'static>,
 }
 
-/// What is in force.
+/// The effective settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Effective {
     /// The lowest accepted version.
@@ -40,8 +40,8 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads `cert`, `key` and `min_tls` if the settings `tls` or `smtps` ask for TLS; what is wrong with them becomes a
-    /// problem of the settings.
+    /// Reads `cert`, `key` and `min_tls` if the settings `tls` or `smtps` need TLS; reports problems as problems of
+    /// the settings.
     pub fn read(settings: &Settings<'_>, hostname: &str) -> Option<Self> {
         let is_wanted = settings.text("tls", "none") != "none" || settings.has("smtps");
         let names = ["cert", "key", "min_tls"];
@@ -60,9 +60,9 @@ impl Tls {
         made.map_err(|problem| settings.refuse(problem)).ok()
     }
 
-    /// With a certificate made now, for this name and for the local host.
+    /// With a self-signed certificate for this name and for the local host.
     ///
-    /// Errors: of `hostname`, if it is not a valid name
+    /// Errors: a problem of `hostname`, if it is not a valid name
     pub fn self_signed(hostname: &str, is_newest_only: bool) -> Result<Self, BadOption> {
         let names = [hostname, "localhost", "127.0.0.1", "::1"].map(str::to_owned);
         let problem = |error: rcgen::Error| {
@@ -74,9 +74,9 @@ impl Tls {
         Self::new(identity, is_newest_only)
     }
 
-    /// With the chain and the key out of these PEM files, which may be the same one.
+    /// With chain and key from these PEM files, which may be the same file.
     ///
-    /// Errors: of `cert` or `key`
+    /// Errors: a problem of `cert` or `key`
     pub fn from_files(cert: &str, key: &str, is_newest_only: bool) -> Result<Self, BadOption> {
         Self::new(Identity::from_files(cert, key)?, is_newest_only)
     }
@@ -94,12 +94,12 @@ impl Tls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), effective, certificate })
     }
 
-    /// What is in force.
+    /// The effective settings.
     pub fn effective(&self) -> &Effective {
         &self.effective
     }
 
-    /// The server's own certificate in DER, for clients that are to trust it.
+    /// The server's certificate in DER, for clients that should trust it.
     pub fn certificate(&self) -> &[u8] {
         &self.certificate
     }
@@ -109,7 +109,7 @@ impl Tls {
     }
 }
 
-/// The name of a version, as standards write it.
+/// The standard name of a version.
 pub(crate) fn version_name(version: Option<ProtocolVersion>) -> &'static str {
     match version {
         Some(ProtocolVersion::TLSv1_2) => "TLSv1.2",

@@ -1,4 +1,4 @@
-//! What a connection and a message cost in memory, counted by the allocator.
+//! The memory of a connection and of a message, counted by the allocator.
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -20,12 +20,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// What an allocation takes from glibc's heap: its own size, a word, and the rest of 16 bytes.
+/// Bytes of glibc's heap for an allocation: its size plus a word, rounded up to 16 bytes.
 fn taken(layout: Layout) -> usize {
     (layout.size() + 8).next_multiple_of(16).max(32)
 }
 
-/// The system's allocator with a count of allocations and of the bytes that are held.
+/// The system's allocator; counts allocations and held bytes.
 struct CountingAllocator;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -98,7 +98,7 @@ fn start() -> (SocketAddr, Tls, Stopper) {
     (address, tls, stopper)
 }
 
-/// Sends, and reads until a reply has ended, without allocating.
+/// Sends text and reads one complete reply, without allocating.
 async fn say<T>(stream: &mut T, text: &str, expect: &str)
 where
     T: AsyncReadExt + AsyncWriteExt + Unpin,
@@ -145,7 +145,7 @@ fn connector(tls: &Tls) -> TlsConnector {
 
 const CONNECTIONS: usize = 40;
 
-/// One test, because the counts are those of the whole process.
+/// A single test, because the counters cover the whole process.
 #[tokio::test]
 async fn connections_and_messages_cost_little() {
     let (address, tls, stopper) = start();
@@ -166,7 +166,7 @@ async fn connections_and_messages_cost_little() {
         say(&mut stream, "STARTTLS\r\n", "220").await;
         let mut covered = connector.connect(name.clone(), stream).await.unwrap();
         say(&mut covered, "EHLO c\r\n", "250").await;
-        // The client's half of TLS is given up; what stays is the server's.
+        // The client's side of TLS is dropped, and the server's side remains.
         open.push(covered.into_inner().0);
     }
     let covered = (held() - before) / CONNECTIONS;

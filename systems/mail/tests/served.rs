@@ -1,4 +1,4 @@
-//! The whole server, as it is started: what it reports, what it counts, and how it stops.
+//! The whole server as it is started: what it reports, what it counts, and how it stops.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
@@ -19,7 +19,7 @@ fn start(options: Options) -> TestSystem {
     TestSystem::start(&mail::SYSTEM, options)
 }
 
-/// The body of an answer of the API.
+/// The JSON of an answer of the API.
 fn get(server: &TestSystem, path: &str) -> Value {
     let request = format!("GET {path} HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n");
     let answer = client::ask(server.address("http"), &request);
@@ -27,7 +27,7 @@ fn get(server: &TestSystem, path: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|_| body.into())
 }
 
-/// Says each of these and reads a reply to each, the greeting first; gives the codes.
+/// Reads the greeting, then sends each line and reads its reply; returns the codes.
 fn converse(stream: &TcpStream, said: &[&str]) -> Vec<String> {
     let mut reader = BufReader::new(stream);
     let mut reply = || loop {
@@ -142,7 +142,7 @@ fn a_waiting_api_request_does_not_delay_the_stop() {
     let mut waiting = client::connect(server.address("http"));
     write!(waiting, "GET /messages?wait=60s HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")
         .unwrap();
-    // Answered on another connection: by then the first one is being read.
+    // A reply on another connection shows that the first one is being read by now.
     assert_eq!(get(&server, "/counts")["messages"], 0);
     server.stopped();
     let mut answer = String::new();

@@ -1,13 +1,12 @@
-//! What identities cost where they are kept in memory: time to find ten of many, and bytes.
+//! Measures the cost of identities in memory: time to find ten of many, and bytes.
 //!
 //! `cargo run --release -p registry --example identities -- ROLE …`:
 //!
-//! - `find FEW MANY SECONDS` enumerates, by an indexed field, ten of so few and ten of so many in
-//!   turn;
-//! - `bytes COUNT` registers so many, with the workload's metadata and an index, and says by how
-//!   much the process grew; `bytes-of-metadata COUNT` the same for their metadata alone.
+//! - `find FEW MANY SECONDS` enumerates, by an indexed field, ten of FEW and ten of MANY in turn;
+//! - `bytes COUNT` registers this many, with the workload's metadata and an index, and reports how
+//!   much the process grew; `bytes-of-metadata COUNT` does the same for their metadata alone.
 //!
-//! Each writes a line of JSON. `benchmarks/run --only registry` puts them together.
+//! Each writes a line of JSON. `benchmarks/run --only registry` combines them.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement is a panic")]
 
@@ -51,14 +50,14 @@ async fn main() {
     writeln!(out, "{line}").unwrap();
 }
 
-/// Bytes of this process in memory.
+/// Resident memory of this process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// The workload's, and a field that ten have in common.
+/// The workload's metadata, and a field that groups of ten share.
 fn metadata(number: usize, count: usize) -> Map<String, Value> {
     let json = json!({
         "status": "online", "loadtest": true, "timestamp": 1_763_700_000_000_u64 + number as u64,

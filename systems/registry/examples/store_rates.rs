@@ -1,8 +1,9 @@
-//! How many operations a second each store takes, beside what its medium takes bare in the same
-//! run: Redis through its client, a file that is written and synced.
+//! Measures operations per second of each store. For comparison, the same run measures the medium
+//! itself: Redis through its client, and a file that is written and synced.
 //!
-//! `cargo run --release -p registry --example store_rates -- [redis://127.0.0.1:6379/0]`; the data
-//! of that Redis are deleted. Figures of one machine and one moment; the ratios carry further.
+//! `cargo run --release -p registry --example store_rates -- [redis://127.0.0.1:6379/0]`; it
+//! deletes the data of that Redis. The figures hold for one machine and one moment; the ratios are
+//! more general.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement is a panic")]
 
@@ -20,7 +21,7 @@ use tokio::task::JoinSet;
 
 const NAMESPACE: &str = "rates";
 
-/// Identities registered, and operations that go on at a time.
+/// Number of registered identities, and of concurrent operations.
 const IDENTITIES: usize = 3_000;
 const AT_ONCE: usize = 64;
 
@@ -53,7 +54,7 @@ fn print(line: &str) {
     writeln!(out, "{line}").unwrap();
 }
 
-/// Writes out the rates of a store; gives that of registrations.
+/// Prints the rates of a store; returns that of registrations.
 async fn measure(store: Arc<impl Store>) -> f64 {
     let everybody = Filter::parse(&json!({"status": "online"}), Bounds::default()).unwrap();
     let filter = Filter::parse(&json!({"worker_id": 7}), Bounds::default()).unwrap();
@@ -107,7 +108,7 @@ fn registration(number: usize) -> Registration {
     }
 }
 
-/// Does something so many times, some at a time, and gives how often a second.
+/// Runs an operation this many times, some concurrently, and returns the rate per second.
 async fn rate<S, F>(times: usize, shared: &Arc<S>, operation: impl Fn(Arc<S>, usize) -> F) -> f64
 where
     F: Future<Output = ()> + Send + 'static,

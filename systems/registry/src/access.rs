@@ -1,4 +1,4 @@
-//! Who may use which namespace, and which names a namespace may have.
+//! Access to namespaces, and their valid names.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ pub const LONGEST_NAMESPACE: usize = 64;
 
 /// Bearer tokens by namespace.
 ///
-/// Without any, every namespace is open to every client that reaches the listener (loopback by
-/// default).
+/// Without tokens, every client that reaches the listener (loopback by default) may use every
+/// namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
     tokens: HashMap<String, Vec<String>>,
 }
 
 impl Access {
-    /// Reads a file of lines `NAMESPACE TOKEN`; `*` stands for every namespace, lines that begin
-    /// with `#` are comments. A namespace may have several tokens, so that they can be changed.
+    /// Parses lines `NAMESPACE TOKEN`; `*` means every namespace, and lines that begin with `#` are
+    /// comments. A namespace may have several tokens, so that they can be changed.
     ///
-    /// Errors: every line that is neither, by number; never with its content
+    /// Errors: every invalid line, by number; never with its content
     pub fn parse(text: &str) -> Result<Self, BadOptions> {
         let mut access = Self::default();
         let mut problems = Vec::new();
@@ -40,18 +40,18 @@ impl Access {
         if problems.is_empty() { Ok(access) } else { Err(BadOptions::of(problems)) }
     }
 
-    /// Whether tokens are wanted at all.
+    /// Whether no tokens are required.
     pub fn is_open(&self) -> bool {
         self.tokens.is_empty()
     }
 
-    /// How many namespaces have tokens of their own.
+    /// Number of namespaces with tokens of their own.
     pub fn namespaces(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Checks the token of a request. A namespace without tokens is as closed as one with other
-    /// tokens, so that a client cannot learn which namespaces exist.
+    /// Checks the token of a request. Namespaces with and without tokens answer alike, so that a
+    /// client cannot learn which namespaces exist.
     ///
     /// Shape:  `header`: the value of `authorization`
     /// Errors: `UNAUTHORIZED`
@@ -70,7 +70,7 @@ impl Access {
             ));
         };
         let known = [namespace, "*"].into_iter().filter_map(|name| self.tokens.get(name)).flatten();
-        // Every token is compared in full, so that the time reveals nothing.
+        // Compares every token completely, so that timing reveals nothing.
         let opens = known.fold(false, |opens, token| opens | is_same(token, given));
         if opens {
             Ok(())
@@ -80,7 +80,7 @@ impl Access {
     }
 }
 
-/// Compares without ending early at the first difference.
+/// Compares without stopping at the first difference.
 fn is_same(known: &str, given: &str) -> bool {
     let differs = known.bytes().zip(given.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b));
     known.len() == given.len() && differs == 0

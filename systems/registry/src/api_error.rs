@@ -9,35 +9,35 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
-    /// The body is no JSON, or not of the shape that the operation takes.
+    /// The body is not JSON, or does not have the operation's form.
     InvalidRequest,
-    /// An identity's name is empty, too long, or has characters that a name may not have.
+    /// An identity's name is empty, too long, or has invalid characters.
     InvalidIdentity,
-    /// Metadata that the namespace's schema does not allow, or that is too large.
+    /// Metadata that violates the namespace's schema, or is too large.
     InvalidMetadata,
-    /// A filter that cannot be read, or is too deep or too wide.
+    /// A filter that is invalid, too deep or too wide.
     InvalidFilter,
-    /// A schema that cannot be read or contradicts itself.
+    /// A schema that is invalid or contradicts itself.
     InvalidSchema,
-    /// A cursor that was not given out for this filter and order.
+    /// A cursor that does not belong to this filter and order.
     InvalidCursor,
     /// The identity is registered and `replace` was not asked for.
     AlreadyExists,
     /// The identity is not registered.
     NotFound,
-    /// Nothing was ever registered in this namespace.
+    /// Nothing was ever registered in the namespace.
     UnknownNamespace,
-    /// No token, or one that does not open this namespace.
+    /// No token, or a token for other namespaces.
     Unauthorized,
-    /// The namespace is full, or the sender asked for too much at a time.
+    /// The namespace is full, or the sender exceeds a limit.
     QuotaExceeded,
-    /// A payload or body beyond the limit.
+    /// A payload or body that exceeds the limit.
     TooLarge,
-    /// The path takes another method, or there is no such path.
+    /// The path allows other methods, or does not exist.
     NoSuchOperation,
-    /// This bus has no such thing (a subscription over HTTP where NATS is the bus).
+    /// This bus does not support the operation (subscribing over HTTP with NATS).
     NotOnThisBus,
-    /// A part behind the registry does not answer; worth another try later.
+    /// A backend of the registry does not answer; try again later.
     Unavailable,
 }
 
@@ -64,15 +64,15 @@ impl serving::api_error::Code for Code {
     }
 }
 
-/// One thing that is wrong.
+/// An error of the API.
 pub type ApiError = serving::api_error::ApiError<Code>;
 
-/// A part behind the registry does not answer: 503, worth another try after a second.
+/// A backend of the registry does not answer: 503 with a retry after a second.
 pub fn unavailable(message: impl Into<String>) -> ApiError {
     ApiError::unavailable(message, Duration::from_secs(1))
 }
 
-/// A filter that cannot be used.
+/// An invalid filter.
 pub fn invalid_filter(error: FilterError) -> ApiError {
     ApiError::new(Code::InvalidFilter, error.message).at(error.at)
 }

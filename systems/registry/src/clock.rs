@@ -1,7 +1,7 @@
-//! The time by which identities expire where the registry itself keeps them.
+//! The clock for expiry where the registry itself stores the identities.
 //!
-//! It starts at the wall clock and advances with the monotonic clock, so that setting the wall
-//! clock does not change when identities expire. After a restart it starts at the wall clock again,
+//! It starts at the wall clock and advances with the monotonic clock, so setting the wall clock
+//! does not change when identities expire. After a restart it starts at the wall clock again,
 //! because instants in a file are wall-clock times.
 
 use std::fmt::Debug;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::identity::Millis;
 
-/// Where time comes from.
+/// The source of time.
 pub trait TimeSource: Debug + Send + Sync {
-    /// Since 1970; may be set at any time, to anything.
+    /// Time since 1970; the wall clock may be set at any time.
     fn wall(&self) -> Duration;
 
-    /// Since some instant; never goes back, and never jumps.
+    /// Time since some instant; never goes back or jumps.
     fn monotonic(&self) -> Duration;
 }
 
@@ -33,16 +33,16 @@ impl TimeSource for MachineTime {
     }
 }
 
-/// A clock that cannot be set.
+/// A clock that is not affected by setting the wall clock.
 #[derive(Debug, Clone)]
 pub struct Clock {
     time: Arc<dyn TimeSource>,
-    /// What to add to the monotonic clock.
+    /// The offset from the monotonic clock.
     base: Duration,
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts at the current wall-clock time.
     pub fn new(time: Arc<dyn TimeSource>) -> Self {
         let base = time.wall().saturating_sub(time.monotonic());
         Self { time, base }

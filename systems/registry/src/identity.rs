@@ -1,4 +1,4 @@
-//! Who is registered: a name, metadata, and until when.
+//! Registered identities: a name, metadata, and an end.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,25 +11,25 @@ use crate::api_error::{ApiError, Code};
 /// Longest name, in bytes.
 pub const LONGEST_NAME: usize = 256;
 
-/// Milliseconds since 1970 by the wall clock, which coordinators of one registry share.
+/// Milliseconds since 1970 on the wall clock, which all coordinators of a registry share.
 pub type Millis = u64;
 
-/// One registered identity. The same type is what stores keep, as JSON.
+/// One registered identity; stores keep the same type as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// Unique within its namespace.
     #[serde(rename = "identity")]
     pub name: Arc<str>,
-    /// What filters look at: a JSON object.
+    /// Metadata for filters: a JSON object.
     pub metadata: Map<String, Value>,
     /// When it was registered, or last replaced or renewed.
     pub registered_at: Millis,
-    /// When it ceases to be; `None` never does.
+    /// When it expires; `None` for never.
     pub expires_at: Option<Millis>,
 }
 
 impl Identity {
-    /// Whether it is still registered at an instant: up to, not including, [`Self::expires_at`].
+    /// Whether it is registered at an instant: before [`Self::expires_at`], not at it.
     pub fn is_alive(&self, now: Millis) -> bool {
         self.expires_at.is_none_or(|end| now < end)
     }

@@ -1,11 +1,11 @@
-//! A multicast registry: identities with metadata, and one message to all that a filter matches.
+//! A multicast registry: identities with metadata, and one message to all that match a filter.
 //!
-//! Identities register with metadata and a time to live; clients enumerate those that a filter
-//! matches or send each of them a message. Recipients subscribe, one or many on a connection, and
-//! acknowledge deliveries: *delivered* means acknowledged.
+//! Identities register with metadata and a time to live; clients enumerate the identities that
+//! match a filter, or send each of them a message. Recipients subscribe, one or many on a
+//! connection, and acknowledge deliveries: *delivered* means acknowledged.
 //!
-//! Not here: the instrument (nothing of it is known), servers of other protocols (Redis and NATS
-//! are driven through their clients), durable queues beyond what the bus keeps.
+//! Not here: the instrument (this crate does not know it), servers of other protocols (Redis and
+//! NATS are used through their clients), durable queues beyond those of the bus.
 //!
 //! In reading order. Basic types: [`api_error`], [`identity`], [`message`]. Registrations:
 //! [`query`], [`schema`] of metadata, [`store`] and its [`clock`]. Messages: [`subscription`],

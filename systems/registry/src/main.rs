@@ -1,4 +1,4 @@
-//! The program `proofload-registry`: the registry, and the receivers that count what arrives.
+//! The program `proofload-registry`: the registry, and receivers that count arrivals.
 
 use std::process::ExitCode;
 

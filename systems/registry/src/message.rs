@@ -1,8 +1,8 @@
-//! What is sent, and the form it has on every bus.
+//! Messages, and their wire format on every bus.
 //!
-//! A delivery is one message for all recipients that one subscription serves, so that recipients
-//! that share a connection share its bytes. On the wire it is one line of JSON, a line feed, and
-//! the payload as it was given:
+//! A delivery is one message for all recipients that one subscription serves, so recipients on the
+//! same connection share its bytes. On the wire it is one line of JSON, a line feed, and the
+//! unchanged payload:
 //!
 //! ```text
 //! {"delivery":"7f3a-12","message":"7f3a-5","namespace":"loadtest","to":["user-1","user-2"],
@@ -10,9 +10,9 @@
 //! <payload>
 //! ```
 //!
-//! (one line; broken here). `ack` is absent when no acknowledgement is wanted. A receiver that
-//! has handled it answers with `{"ack":["7f3a-12", …]}`, as many deliveries in one answer as it
-//! likes: over the connection on which it got them, or on the subject that `ack` names.
+//! (one line; broken here). `ack` is absent when no acknowledgement is wanted. A receiver that has
+//! handled it answers with `{"ack":["7f3a-12", …]}`, with any number of deliveries: over the
+//! connection on which it got them, or on the subject in `ack`.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::Millis;
 
-/// How hard the registry tries.
+/// The delivery guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Semantics {
@@ -37,11 +37,11 @@ pub enum Semantics {
 pub struct Message {
     /// Unique among all coordinators.
     pub id: String,
-    /// Where its recipients are registered.
+    /// The namespace of its recipients.
     pub namespace: Arc<str>,
-    /// What the payload is.
+    /// The media type of the payload.
     pub content_type: String,
-    /// As the sender gave it.
+    /// Unchanged from the sender.
     pub payload: Bytes,
     /// When the multicast was accepted.
     pub sent_at: Millis,
@@ -50,16 +50,16 @@ pub struct Message {
 /// The first line of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header<'a> {
-    /// What an acknowledgement names; the same when it is sent again.
+    /// The id for acknowledgements; the same when it is sent again.
     pub delivery: &'a str,
     /// The multicast.
     pub message: &'a str,
-    /// Where the recipients are registered.
+    /// The namespace of the recipients.
     pub namespace: &'a str,
     /// The recipients that this subscription serves.
     #[serde(borrow)]
     pub to: Vec<std::borrow::Cow<'a, str>>,
-    /// What the payload is.
+    /// The media type of the payload.
     #[serde(borrow)]
     pub content_type: std::borrow::Cow<'a, str>,
     /// When the multicast was accepted.
@@ -70,14 +70,14 @@ pub struct Header<'a> {
     pub ack: Option<&'a str>,
 }
 
-/// What a receiver answers.
+/// A receiver's acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
-    /// Deliveries that all their recipients have got.
+    /// Deliveries that all their recipients have received.
     pub ack: Vec<String>,
 }
 
-/// Header and payload as they travel.
+/// Header and payload in the wire format.
 pub fn encode(header: &Header<'_>, payload: &[u8]) -> Bytes {
     let mut bytes = Vec::with_capacity(128 + 16 * header.to.len() + payload.len());
     serde_json::to_writer(&mut bytes, header).expect("strings and numbers always serialize");

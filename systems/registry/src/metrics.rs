@@ -10,27 +10,27 @@ const SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.
 /// Buckets of multicasts by number of targets.
 const TARGETS: &[f64] = &[0.0, 1.0, 10.0, 100.0, 1_000.0, 3_000.0, 10_000.0, 100_000.0];
 
-/// The metrics; clones count together.
+/// The metrics; clones share their values.
 #[derive(Debug, Clone)]
 pub struct Metrics {
-    /// Registered now, as the store knows.
+    /// Registered identities, from the store.
     pub identities: Gauge,
     /// Registrations that were accepted.
     pub registrations: Counter,
     /// Identities that have expired.
     pub expired: Counter,
-    /// How long the store took to enumerate.
+    /// Time that the store took to enumerate.
     pub enumerate_seconds: Histogram,
     /// 1 while the store answers.
     pub store_available: Gauge,
-    /// 1 while the bus takes messages.
+    /// 1 while the bus accepts messages.
     pub bus_available: Gauge,
     delivered: Histogram,
     statuses: [(Status, Counter); 4],
     figures: Vec<(&'static str, StoreMetric)>,
 }
 
-/// A figure of the store among the metrics.
+/// A store's figure as a metric.
 #[derive(Debug, Clone)]
 enum StoreMetric {
     Counter(Counter),
@@ -38,7 +38,7 @@ enum StoreMetric {
 }
 
 impl Metrics {
-    /// Adds them to what a system shows, with those that the store has of its own.
+    /// Adds them to a system's metrics, together with the store's own figures.
     pub fn new(registry: &Registry, figures: &[Figure]) -> Self {
         let status = |status, label| {
             let help = "Outcomes of messages, one for each recipient.";
@@ -77,7 +77,7 @@ impl Metrics {
         }
     }
 
-    /// Brings the figures of the store up to date.
+    /// Updates the figures of the store.
     pub fn refresh(&self, figures: &[Figure]) {
         for figure in figures {
             let known = self.figures.iter().find(|(name, _)| *name == figure.name);

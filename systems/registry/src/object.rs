@@ -1,6 +1,6 @@
-//! JSON objects that come from outside: fields have names, and no order that could stand for them.
+//! JSON objects from outside: fields are identified by name, never by order.
 //!
-//! Serde's derive also reads a structure from an array; this does not.
+//! Serde's derive also reads a structure from an array; this module does not.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What is read from an object, and from nothing else.
+/// A value that is read from an object only.
 #[derive(Debug)]
 pub struct JsonObject<T>(pub T);
 
@@ -33,9 +33,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsVisitor<T> {
     }
 }
 
-/// Reads one.
+/// Parses a value.
 ///
-/// Errors: it is no JSON, or no such object
+/// Errors: it is not JSON, or not a matching object
 pub fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(bytes).map(|JsonObject(read)| read)
 }

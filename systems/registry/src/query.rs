@@ -1,4 +1,4 @@
-//! What `enumerate` asks for and gets.
+//! The query and result of `enumerate`.
 
 pub(crate) mod cursor;
 pub(crate) mod order;
@@ -13,11 +13,12 @@ use filtering::Filter;
 /// Which identities to list, in which order, from which position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Who matches.
+    /// The filter.
     pub filter: Filter,
-    /// First by the first key, ties by the next, at last by name; without keys: by name.
+    /// The first key decides, the next one breaks ties, and names break the rest; without keys: by
+    /// name.
     pub sort_by: Vec<SortKey>,
-    /// At most so many; with 0 they are counted only.
+    /// Most identities of a page; with 0 they are only counted.
     pub limit: usize,
     /// [`Page::next_cursor`] of the page before.
     pub cursor: Option<String>,
@@ -28,7 +29,7 @@ pub struct Query {
 pub struct SortKey {
     /// `identity`, `registered_at`, `expires_at`, or `metadata.` and a path.
     pub field: String,
-    /// Whether the largest comes first.
+    /// Whether the largest value comes first.
     pub is_descending: bool,
 }
 
@@ -50,21 +51,21 @@ impl FromStr for SortKey {
     }
 }
 
-/// One page of those that match.
+/// One page of matching identities.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
     /// In the order asked for.
     pub identities: Vec<Arc<Identity>>,
-    /// How many match in all pages.
+    /// Number of matches over all pages.
     pub total_count: usize,
-    /// For the next page; `None` on the last. Good for the same filter and order only.
+    /// For the next page; `None` on the last. Valid only for the same filter and order.
     pub next_cursor: Option<String>,
 }
 
 impl Page {
-    /// Leaves the first so many, at least one; the others are on the next page.
+    /// Keeps the first `count` identities, at least one; the others move to the next page.
     ///
-    /// Errors: an invalid order, which the caller has refused before
+    /// Errors: an invalid order, which the caller has already refused
     pub fn truncate(&mut self, query: &Query, count: usize) -> Result<(), ApiError> {
         if let Some(last) = self.identities[..count.min(self.identities.len())].last()
             && count < self.identities.len()

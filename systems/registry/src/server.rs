@@ -1,4 +1,4 @@
-//! Puts a registry together and serves it.
+//! Assembles a registry and serves it.
 
 use std::sync::Arc;
 
@@ -113,14 +113,14 @@ fn coordinator() -> String {
     format!("{:x}-{:x}", identity::now(), std::process::id())
 }
 
-/// What was opened for a coordinator, and its name.
+/// The opened backends of a coordinator, and its name.
 struct Backends<S, B> {
     store: S,
     bus: B,
     coordinator: String,
 }
 
-/// The listener and what belongs to it.
+/// The listener and its settings.
 struct HttpEndpoint {
     listener: std::net::TcpListener,
     address: std::net::SocketAddr,

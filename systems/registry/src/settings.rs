@@ -1,4 +1,4 @@
-//! What the registry is started with.
+//! The settings of the registry.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use serving::settings::Settings;
 use crate::access::Access;
 use crate::service::Quotas;
 
-/// A part that is in this process, or a server elsewhere.
+/// A backend in this process or on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Backend {
     /// In this process.
@@ -22,21 +22,21 @@ pub(crate) enum Backend {
 /// The settings of `registry`.
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration {
-    /// Who is registered: embedded, or `redis://HOST:PORT[/DB]`.
+    /// The store: embedded, or `redis://HOST:PORT[/DB]`.
     pub store: Backend,
-    /// Who gets what: embedded, or `nats://HOST:PORT`.
+    /// The bus: embedded, or `nats://HOST:PORT`.
     pub bus: Backend,
-    /// Folder of the embedded parts' files; without it they forget.
+    /// Folder for the files of embedded backends; without it they store nothing.
     pub durable: Option<PathBuf>,
-    /// Bytes that the embedded bus may store for receivers that are away.
+    /// Most bytes that the embedded bus stores for absent receivers.
     pub max_stored_bytes: usize,
-    /// Who may.
+    /// The access tokens.
     pub access: Access,
-    /// How much.
+    /// The quotas.
     pub quotas: Quotas,
-    /// Of connections and bodies.
+    /// Limits of connections and bodies.
     pub limits: Limits,
-    /// Threads that serve.
+    /// Threads of the server.
     pub threads: usize,
 }
 
@@ -80,7 +80,7 @@ fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Backend {
     }
 }
 
-/// Tokens are read from a file, because other users can read the command line.
+/// Reads tokens from a file, because other users can read the command line.
 fn access(settings: &Settings<'_>) -> Access {
     let path = settings.text("tokens", "");
     if path.is_empty() {

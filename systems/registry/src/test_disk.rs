@@ -1,4 +1,4 @@
-//! A disk in memory that can be full, for tests of what is kept in files.
+//! A disk in memory that can be full, for tests of files.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl TestDisk {
         self.is_full.store(is_full, Ordering::SeqCst);
     }
 
-    /// What opens the file that it holds.
+    /// Opens the file on it.
     pub fn opener(&self) -> Box<dyn Fn() -> Result<Database, DatabaseError> + Send> {
         let disk = self.clone();
         Box::new(move || Database::builder().create_with_backend(disk.clone()))

@@ -1,4 +1,4 @@
-//! Every example of `FILTERS.md` and `SCHEMAS.md` does what the page says.
+//! Every example of `FILTERS.md` and `SCHEMAS.md` works as the page says.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const PAGES: &str = concat!(
 /// 2026-11-21T13:40:00.000Z
 const NOW: u64 = 1_795_268_400_000;
 
-/// The block of code of that name.
+/// The code block with that name.
 fn block(name: &str) -> Value {
     let start = format!("```json {name}\n");
     let (_, rest) = PAGES.split_once(&start).expect("a block of that name");
@@ -26,7 +26,7 @@ fn block(name: &str) -> Value {
     serde_json::from_str(json).expect("JSON")
 }
 
-/// Rows of tables whose header begins so: cells without their backticks.
+/// Rows of tables whose header begins like this: cells without their backticks.
 fn rows(header: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut lines = PAGES.lines();
@@ -78,7 +78,7 @@ fn filters_find_whom_the_page_says() {
     }
 }
 
-/// Holds a fault against its row: the place, and the message without the page's backticks.
+/// Compares an error with its row: the place, and the message without the page's backticks.
 fn assert_refused(error: &ApiError, code: Code, row: &[String]) {
     assert_eq!(error.code, code);
     assert_eq!(error.at.as_deref(), Some(row[1].trim_matches('`')), "{}", row[0]);

@@ -1,4 +1,4 @@
-//! What an identity costs beside its metadata, counted by the allocator.
+//! The memory of an identity in addition to its metadata, counted by the allocator.
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,12 +9,12 @@ use registry::identity::Identity;
 use registry::store::view::View;
 use serde_json::{Map, Value, json};
 
-/// What an allocation takes from glibc's heap: its own size, a word, and the rest of 16 bytes.
+/// Bytes of glibc's heap for an allocation: its size plus a word, rounded up to 16 bytes.
 fn already_registered(layout: Layout) -> usize {
     (layout.size() + 8).next_multiple_of(16).max(32)
 }
 
-/// The system's allocator with a count of the bytes that are held.
+/// The system's allocator; counts held bytes.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -39,10 +39,10 @@ static ALLOCATOR: Counting = Counting;
 
 const COUNT: usize = 50_000;
 
-/// What the bytes may be for one identity, beside its metadata.
+/// Most bytes for one identity, in addition to its metadata.
 const BOUND: usize = 1_024;
 
-/// Bytes held at the end and not at the beginning, with what holds them.
+/// The result of `make`, and the bytes that it holds.
 fn held<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Ordering::Relaxed);
     let made = make();
@@ -69,9 +69,9 @@ fn fill(view: &mut View, count: usize) {
     }
 }
 
-/// The identities of the report's workload, four of their fields indexed, two of them unlike for
-/// each identity and one of these a text longer than what an index keeps. One test, so that no
-/// other counts along.
+/// The identities of the report's workload, with four indexed fields. Two of these differ between
+/// identities, and one of the two is longer than the text that an index keeps. A single test, so
+/// that no other test's allocations count.
 #[test]
 fn an_identity_costs_less_than_a_kibibyte_beside_its_metadata() {
     let mut bare = Vec::with_capacity(COUNT);
@@ -86,7 +86,7 @@ fn an_identity_costs_less_than_a_kibibyte_beside_its_metadata() {
     let each = (whole - metadata) / COUNT;
     assert!(each <= BOUND, "{each} bytes an identity beside its metadata");
     assert!(each > 200, "{each} bytes cannot be all: a name, four indexes, the end");
-    // Heartbeats take nothing more, and who goes gives back what they had.
+    // Heartbeats take no more memory, and removed identities return theirs.
     let before = HELD.load(Ordering::Relaxed);
     fill(&mut view, COUNT);
     let after = HELD.load(Ordering::Relaxed);

@@ -50,7 +50,7 @@ fn read(text: &str) -> Result<Report, String> {
         }
     }
     row.rate.ok_or("the number of `Requests per second:`")?;
-    // Answers of another length count as failed, bad statuses do not.
+    // ab counts answers of another length as failed, but not bad statuses.
     row.failed = row.failed.map(|failed| failed.max(bad_statuses));
     row.timed = row.n;
     run.total = Some(row);

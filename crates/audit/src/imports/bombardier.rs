@@ -71,7 +71,7 @@ fn text(text: &str) -> Result<Report, String> {
     Ok(single("bombardier", run))
 }
 
-/// Counts of statuses by class, and what got none.
+/// Counts answers by status class, and requests without an answer.
 fn outcomes(row: &mut Row, others: u64) {
     let of = |class: &str| row.statuses.get(class).copied().unwrap_or(0);
     let ok = of("1xx") + of("2xx") + of("3xx");

@@ -1,6 +1,5 @@
-//! What a report says beside its figures: limits that were declared before the run, claims, headroom.
-//!
-//! Typed in by hand, but for the thresholds of k6. Not here: whether it is true (see
+//! What a report says besides its figures: limits declared before the run, claims, headroom.
+//! People type these in by hand; only k6 reports contain thresholds. Not here: whether a claim is true (see
 //! [`crate::rules`]).
 
 use std::collections::BTreeMap;
@@ -13,30 +12,30 @@ use super::figure::{self, Figure};
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Claim {
-    /// Its words.
+    /// The text of the claim.
     pub says: String,
-    /// What it speaks of: see [`METRICS`].
+    /// The metric that it is about: see [`METRICS`].
     pub metric: Option<String>,
-    /// Whose: a run or an operation.
+    /// The run or operation that it is about.
     pub of: Option<String>,
-    /// Held against which.
+    /// The run or operation that it compares with.
     pub than: Option<String>,
-    /// What it says of the figure.
+    /// The claimed relation.
     pub is: Option<Relation>,
-    /// Under which conditions: names and values of levels, workers, users, payloads …
+    /// The conditions: names and values of levels, workers, users, payloads …
     pub at: BTreeMap<String, String>,
-    /// What it calls the cause.
+    /// The claimed cause.
     pub cause: Option<String>,
 }
 
-/// What a claim says of a figure.
+/// What a claim states about a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Relation {
-    /// Less than the other's.
+    /// Lower than the other figure.
     Lower,
-    /// More than the other's.
+    /// Higher than the other figure.
     Higher,
-    /// Within the limits that were declared.
+    /// Within the declared limits.
     Met,
     /// Within this limit.
     Within(Limit),
@@ -45,46 +44,46 @@ pub enum Relation {
 /// A limit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
-    /// Whether the figure must be above it.
+    /// Whether the limit is a lower bound.
     pub above: bool,
-    /// Whether the limit itself is beyond it.
+    /// Whether a figure equal to the limit breaks it.
     pub strict: bool,
-    /// In seconds, ratios, a second or bytes.
+    /// In seconds, ratios, per second or bytes.
     pub value: f64,
 }
 
-/// What the system could do over what is asked of it.
+/// Headroom: capacity divided by demand.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Headroom {
-    /// The quotient that the report states.
+    /// The ratio that the report states.
     pub factor: Figure,
-    /// What it takes for the capacity, a second.
+    /// The capacity that the report uses, per second.
     #[serde(default)]
     pub capacity: Option<Figure>,
-    /// What it takes for the demand, a second.
+    /// The demand that the report uses, per second.
     #[serde(default)]
     pub demand: Option<Figure>,
-    /// Which demand that is.
+    /// The kind of that demand.
     #[serde(default)]
     pub demand_is: Option<DemandKind>,
 }
 
-/// Which demand a headroom is of.
+/// The demand that a headroom refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DemandKind {
-    /// On average.
+    /// The average demand.
     Mean,
-    /// When it is greatest.
+    /// The peak demand.
     Peak,
 }
 
-/// What a limit or a claim may speak of, beside percentiles.
+/// Metrics that a limit or a claim may name, besides percentiles.
 pub const METRICS: &[&str] =
     &["min", "mean", "max", "rate", "goodput", "ok", "failed", "delivered", "bytes"];
 
-/// `p99`, or `Multicast p99`: whose, and which metric.
+/// Splits `p99` or `Multicast p99` into the operation, if there is one, and the metric.
 pub fn metric_of(target: &str) -> (Option<&str>, &str) {
     target.rsplit_once(' ').map_or((None, target), |(whose, metric)| (Some(whose), metric))
 }
@@ -102,8 +101,8 @@ impl Limit {
         Some(Self { above, strict, value })
     }
 
-    /// Whether a figure keeps it as it is printed, and otherwise no number does that may stand behind it.
-    /// `None` where rounding decides.
+    /// Whether a figure is within the limit: `true` if the printed value is, `false` if no value that rounds to it is,
+    /// `None` if rounding decides.
     pub fn kept_by(self, figure: Figure) -> Option<bool> {
         let keeps = |value: f64| match (self.above, self.strict) {
             (true, true) => value > self.value,

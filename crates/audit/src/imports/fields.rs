@@ -1,4 +1,5 @@
-//! Fields of a JSON report, by path. An absent one is no error: the rules that need it are silent.
+//! Reads fields of a JSON report by path. A missing field is no error: the rules that need it stay
+//! silent.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,12 @@ use serde_json::Value;
 
 use super::figure::{COUNT_LIMIT, Figure};
 
-/// What lies at this path.
+/// The value at this path.
 pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// A number, also one written as a text.
+/// A number, also one written as text.
 pub fn figure(value: &Value, path: &[&str]) -> Option<Figure> {
     match at(value, path)? {
         Value::String(text) => super::figure::number(text),
@@ -19,19 +20,19 @@ pub fn figure(value: &Value, path: &[&str]) -> Option<Figure> {
     }
 }
 
-/// A share, which programs write with all its digits: a whole 1 or 0 is not rounded.
+/// A ratio. Programs print ratios with all digits, so 0 and 1 are exact.
 pub fn share(value: &Value, path: &[&str]) -> Option<Figure> {
     Some(Figure { value: at(value, path)?.as_f64()?, step: 1e-6 })
 }
 
-/// A time in this many seconds a unit.
+/// A time; `unit` is its unit in seconds.
 pub fn time(value: &Value, path: &[&str], unit: f64) -> Option<Figure> {
     figure(value, path).map(|figure| figure.times(unit))
 }
 
-/// A count; nothing, where there is none.
+/// A count; `None` if it is missing.
 ///
-/// Errors: it is negative, broken, too large or no number
+/// Errors: it is negative, not whole, too large or no number
 pub fn count(value: &Value, path: &[&str]) -> Result<Option<u64>, String> {
     let Some(value) = at(value, path).filter(|value| !value.is_null()) else { return Ok(None) };
     let float = || {
@@ -47,7 +48,7 @@ pub fn text<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
     at(value, path)?.as_str()
 }
 
-/// Counts by name; nothing, where there are none.
+/// Counts by name; empty if they are missing.
 ///
 /// Errors: one of them is no count
 pub fn counts(value: &Value, path: &[&str]) -> Result<BTreeMap<String, u64>, String> {

@@ -1,10 +1,10 @@
-//! Numbers as somebody printed them: a value, and how far the true one may be from it.
+//! Printed numbers: a value, and the largest difference from the true value.
 //!
 //! Not here: which number of a report is which (see the formats).
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// A printed number. What was rounded or cut lies less than a `step` away.
+/// A printed number. The true value differs by less than `step`, whether the tool rounded or truncated it.
 ///
 /// Units:  seconds for times, bytes for sizes, 1/s for rates, ratios for shares
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,12 +16,12 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A number that nobody rounded.
+    /// A number that is not rounded.
     pub fn exact(value: f64) -> Self {
         Self { value, step: value.abs() * 1e-9 }
     }
 
-    /// A number of a JSON text, which has as many digits as it needs.
+    /// A JSON number, with as many digits as it needs.
     pub fn of_number(value: f64) -> Self {
         let text = format!("{value}");
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -34,34 +34,34 @@ impl Figure {
         Self { value: self.value * factor, step: self.step * factor }
     }
 
-    /// At least this far from the truth, whatever was printed.
+    /// The same with a `step` of at least this size.
     pub fn at_least(self, step: f64) -> Self {
         Self { step: self.step.max(step), ..self }
     }
 
-    /// The least number that may stand behind it.
+    /// The least value that prints like this.
     pub fn low(self) -> f64 {
         self.value - self.step
     }
 
-    /// The greatest number that may stand behind it.
+    /// The greatest value that prints like this.
     pub fn high(self) -> f64 {
         self.value + self.step
     }
 
-    /// Whether a number can stand behind it.
+    /// Whether this value prints like this.
     pub fn allows(self, value: f64) -> bool {
         self.may_be(value, value)
     }
 
-    /// Whether some number of this range can stand behind it.
+    /// Whether some value in this range prints like this.
     pub fn may_be(self, low: f64, high: f64) -> bool {
         let slack = 1e-9 * high.abs().max(self.value.abs());
         self.low() <= high + slack && low <= self.high() + slack
     }
 }
 
-/// The number at the start of a text, and what follows it. Commas between thousands are skipped.
+/// The number at the start of a text, and the rest of the text. Skips commas between thousands.
 pub fn leading(text: &str) -> Option<(Figure, &str)> {
     let text = text.trim_start();
     let end = text
@@ -90,21 +90,21 @@ fn has_exponent(rest: &str) -> bool {
     rest.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A plain number that fills the text.
+/// A plain number; the text contains nothing else.
 pub fn number(text: &str) -> Option<Figure> {
     leading(text).filter(|(_, rest)| rest.trim().is_empty()).map(|(figure, _)| figure)
 }
 
-/// A count that fills the text.
+/// A count; the text contains nothing else.
 pub fn count(text: &str) -> Option<u64> {
     let plain: String = text.trim().chars().filter(|c| *c != ',').collect();
     plain.parse().ok().filter(|count| *count < COUNT_LIMIT)
 }
 
-/// More than any tool counts, and few enough that sums of some stay in range.
+/// Larger than any tool's counts, and small enough that a sum of several does not overflow.
 pub const COUNT_LIMIT: u64 = 9_000_000_000_000_000;
 
-/// Sum of counts, which stops at [`COUNT_LIMIT`]: a report may list more of them than a sum can hold.
+/// Sum of counts, at most [`COUNT_LIMIT`]: a report may list more counts than a sum can hold.
 pub fn sum<'c>(counts: impl IntoIterator<Item = &'c u64>) -> u64 {
     counts.into_iter().fold(0, |sum, count| sum.saturating_add(*count).min(COUNT_LIMIT))
 }
@@ -142,7 +142,7 @@ fn unit_of_time(unit: &str) -> Option<f64> {
     })
 }
 
-/// A size with its unit, whose thousands are this large (1,000 or 1,024).
+/// A size with its unit; `thousand` is the factor between units (1,000 or 1,024).
 pub fn size(text: &str, thousand: f64) -> Option<Figure> {
     let (figure, rest) = leading(text)?;
     let power = match rest.trim().trim_end_matches("/s").to_ascii_uppercase().as_str() {

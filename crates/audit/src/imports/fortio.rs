@@ -1,5 +1,5 @@
-//! Fortio: `-json`. Times in seconds; quantiles are interpolated within buckets, whose width is 1 ms
-//! unless asked otherwise.
+//! Fortio: `-json`. Times in seconds; Fortio interpolates quantiles within buckets, which are 1 ms
+//! wide by default.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! h2load, as it prints. Without quantiles in the versions read; failed requests have no times.
+//! h2load, as it prints. The supported versions print no quantiles; failed requests have no times.
 
 use super::figure::{count, leading, number, size, time};
 use super::format::{self, Format, single};
@@ -32,8 +32,8 @@ fn read(text: &str) -> Result<Report, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         fill(&mut run, &mut row, &words).ok_or_else(|| format!("the values of `{line}`"))?;
     }
-    // What was never begun has failed, too. How many requests a client keeps in flight is not
-    // printed, so that clients bound nothing.
+    // Requests that never began count as failed, too. h2load does not print how many requests a
+    // client keeps in flight, so the number of clients is no bound on concurrency.
     row.timed = row.n;
     row.n = row.ok.zip(row.failed).map(|(ok, failed)| row.n.unwrap_or(0).max(ok + failed));
     run.total = Some(row);

@@ -1,4 +1,4 @@
-//! What somebody might feed to the audit who means it no good, or what a broken disk left of a report.
+//! Hostile input to the audit, and reports damaged by a broken disk.
 
 use super::*;
 use crate::rules::audit;
@@ -12,7 +12,7 @@ fn refused(text: &str, from: Option<&str>) -> String {
     read(text, from).map(|report| report.format).expect_err("no report").to_string()
 }
 
-/// An object with so many counts, each as large as counts may be.
+/// An object with this many counts, each the largest that is allowed.
 fn largest_counts(many: usize) -> String {
     let counts: Vec<String> =
         (0..many).map(|key| format!("\"{key}\": {}", figure::COUNT_LIMIT - 1)).collect();

@@ -1,5 +1,5 @@
-//! JMeter's results (JTL as CSV): one line a request. Its counts and times are made here, so that
-//! what is checked is not arithmetic but what may be concluded.
+//! JMeter's results (JTL as CSV): one line for each request. The counts and times are computed
+//! here, so the audit checks not arithmetic but conclusions.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 #[derive(Default)]
 struct LabelTotals {
-    /// When each began, and how long it took.
+    /// Start and duration of each request.
     times: Vec<(u64, u32)>,
     failed: u64,
     bytes: u64,
@@ -79,12 +79,12 @@ fn read(text: &str) -> Result<Report, String> {
     ))
 }
 
-/// Enough that five on each side are no chance.
+/// With this many, five higher medians at one end are unlikely to be chance.
 const INTERVALS: u64 = 15;
-/// Requests of an interval, on average, whose median means something.
+/// Mean number of requests in an interval that makes its median meaningful.
 const SUPPORTED: u64 = 20;
 
-/// Medians by time, from the first send of the run to its last, where there are enough requests.
+/// Median time in each interval from the first send to the last; empty with too few requests.
 fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Period> {
     let span = (last - first) / INTERVALS + 1;
     let mut parts = vec![Vec::new(); INTERVALS as usize];

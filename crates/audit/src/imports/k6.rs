@@ -1,6 +1,6 @@
 //! k6: `--summary-export`, `handleSummary`, and the new machine-readable summary.
 //!
-//! `http_req_duration` leaves out looking up names, connecting and TLS. Times in milliseconds.
+//! `http_req_duration` excludes DNS lookup, connecting and TLS. Times in milliseconds.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub(super) const MACHINE: Format = Format {
 
 const MILLI: f64 = 1e-3;
 
-/// Metrics by name, wherever the form keeps their values.
+/// Metrics by name, from any form of the summary.
 struct Metrics<'v>(Vec<(&'v str, &'v Value)>);
 
 impl<'v> Metrics<'v> {
@@ -59,7 +59,7 @@ fn export(text: &str) -> Result<Report, String> {
     Ok(Report { targets: targets.collect(), ..single("k6", run) })
 }
 
-/// A threshold as a limit; those on parts of a metric, and on what k6 alone knows, as none.
+/// A threshold as a limit; `None` for a part of a metric and for metrics that only k6 has.
 fn target(metric: &str, threshold: &str) -> Option<(String, Limit)> {
     let sign = threshold.find(['<', '>'])?;
     let (what, bound) = (threshold[..sign].trim(), Limit::of(&threshold[sign..])?);
@@ -72,7 +72,7 @@ fn target(metric: &str, threshold: &str) -> Option<(String, Limit)> {
         ("http_req_duration", _) => format!("p{}", percentile()?),
         ("http_reqs", "rate") => return Some(("rate".to_owned(), bound)),
         ("http_req_failed", "rate") => return Some(("failed".to_owned(), bound)),
-        // Checks, errors that the script counts, failures of a part.
+        // Checks, errors counted by the script, failures of one part.
         (_, "rate" | "count") => return Some(("checks".to_owned(), bound)),
         _ => return None,
     };
@@ -95,7 +95,7 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     const TIMES: &str = "http_req_duration";
     let time = |name: &str| metrics.value(TIMES, &[name]).map(|value| value.times(MILLI));
     let n = metrics.count("http_reqs", &["count"])?.ok_or("the count of `http_reqs`")?;
-    // Of this rate "passes" are the requests that did fail.
+    // In `http_req_failed`, "passes" are the failed requests.
     let failed = metrics.count("http_req_failed", &["passes", "matches"])?;
     let mut total = Row {
         name: "all".to_owned(),
@@ -131,7 +131,8 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     let checks =
         metrics.count("checks", &["passes"])?.or(metrics.count("checks_total", &["count"])?);
     Ok(Run {
-        // A user may have several requests in flight (`http.batch`), so that users bound nothing.
+        // A user may have several requests in flight (`http.batch`), so the number of users is no
+        // bound on concurrency.
         users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),
         measured_from: Some(MeasuredFrom::Sent),
         content_checked: checks.is_none().then_some(false),

@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// Half of the second digit of a number just above 1, 10, 100 …
+/// Half a unit of the second digit, relative to a number just above 1, 10, 100 …
 const TWO_DIGITS: f64 = 0.05;
 
 fn read(text: &str) -> Result<Report, String> {

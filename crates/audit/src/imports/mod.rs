@@ -1,10 +1,8 @@
-//! Reports of other tools, read into one model: one file a format, one row in a table.
+//! Reads reports of other tools into one model: one file and one table row for each format.
+//! The content of a report identifies its format. Not here: what is wrong with a report (see [`crate::rules`]).
 //!
-//! Formats are told apart by what they contain. Not here: what is wrong with a report (see
-//! [`crate::rules`]).
-//!
-//! In reading order: [`report`] is the model, with [`claims`]; [`figure`] reads printed numbers, `fields`
-//! those of JSON; `format` is one format; then a file each.
+//! In reading order: [`report`] is the model, with [`claims`]; [`figure`] reads printed numbers, `fields` reads JSON;
+//! `format` describes one format; then one file for each format.
 
 mod ab;
 mod bombardier;
@@ -34,7 +32,7 @@ use report::MOST_QUANTILES;
 pub use report::Report;
 pub use typed_figures::FIELDS;
 
-/// Every format, the most particular first.
+/// Every format; specific formats come before general ones.
 pub const FORMATS: &[Format] = &[
     typed_figures::FORMAT,
     vegeta_text::FORMAT,
@@ -56,21 +54,21 @@ pub const FORMATS: &[Format] = &[
 /// Why a report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportError {
-    /// `--from` names nothing.
+    /// `--from` names an unknown format.
     NoSuchFormat(String),
-    /// There is nothing in it.
+    /// The report is empty.
     Empty,
-    /// It is no text.
+    /// The input is not text.
     NoText,
-    /// Nothing of it looks like any format.
+    /// The report matches no format.
     Unknown,
-    /// It looks like one format, and is not whole or not quite it.
+    /// The report matches one format, but is incomplete or invalid.
     Broken {
         /// The format.
         format: &'static str,
         /// What was recognised.
         found: Vec<&'static str>,
-        /// What was not.
+        /// What was missing.
         lacking: Vec<String>,
     },
 }
@@ -98,7 +96,7 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// As much of a stranger's text as a message should show.
+/// The beginning of an untrusted text, short enough for a message.
 fn quoted(text: &str) -> String {
     const SHOWN: usize = 300;
     let mut short: String = printable(text).chars().take(SHOWN).collect();
@@ -108,8 +106,8 @@ fn quoted(text: &str) -> String {
     short
 }
 
-/// The text of a file: UTF-8, or UTF-16 with its mark, as some shells write it. What is neither is kept
-/// out of the way, so that the rest can be recognised.
+/// The text of a file: UTF-8, or UTF-16 with a byte order mark, as some shells write it. Replaces invalid bytes, so
+/// that the format can still be recognised.
 pub fn decode(bytes: Vec<u8>) -> String {
     let wide = |of: fn([u8; 2]) -> u16| {
         let units = bytes[2..].as_chunks::<2>().0.iter().map(|pair| of(*pair));
@@ -123,9 +121,9 @@ pub fn decode(bytes: Vec<u8>) -> String {
     }
 }
 
-/// Reads a report, of the format with this name or of the one it looks like.
+/// Reads a report in the named format, or in the format that its content matches.
 ///
-/// Errors: it is of no known format, or not whole
+/// Errors: the format is unknown, or the report is incomplete
 pub fn read(text: &str, from: Option<&str>) -> Result<Report, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
@@ -189,7 +187,7 @@ impl Format {
     }
 }
 
-/// Rules compare everything with everything, so there may not be too much of it.
+/// Limits the size of a report, because rules compare everything with everything.
 fn within_bounds(report: &Report) -> Result<(), String> {
     let rows = || report.runs.iter().flat_map(report::Run::all);
     let quantiles = rows().map(|row| row.quantiles.len()).max().unwrap_or(0);

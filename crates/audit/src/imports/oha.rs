@@ -1,6 +1,6 @@
 //! `oha --output-format json` (earlier `--json`). Times in seconds.
 //!
-//! Errors and time-outs have no times; "successRate" counts any answer, also a 500.
+//! Errors and time-outs have no times; "successRate" counts any answer as a success, even a 500.
 
 use super::fields;
 use super::figure::sum;
@@ -26,7 +26,7 @@ fn read(text: &str) -> Result<Report, String> {
     let mut failures = fields::counts(&root, &["errorDistribution"])?;
     let answers = sum(statuses.values());
     let errors = sum(failures.values());
-    // In flight when the tool ended: neither slow nor failed.
+    // In flight when the tool ended, so neither slow nor failed.
     let cut_off = failures.remove("aborted due to deadline").unwrap_or(0);
     let bad = |code: &str| code.parse().is_ok_and(|code: u16| code >= 400);
     for (code, count) in statuses.iter().filter(|(code, _)| bad(code)) {

@@ -1,7 +1,7 @@
-//! What a report of another tool says: one model for every format. What a report leaves out is
-//! absent, and silences the rules that need it.
+//! The contents of another tool's report: one model for every format. A field that the report omits
+//! is absent; the rules that need it stay silent.
 //!
-//! It is also the form in which figures are typed in by hand: see [`super::FIELDS`].
+//! The same form is used for figures typed in by hand: see [`super::FIELDS`].
 //!
 //! Units:  seconds, bytes, 1/s and ratios in [`Figure`]s; texts carry their units
 
@@ -18,23 +18,23 @@ use super::figure::{self, Figure, time_field};
 pub struct Report {
     /// `proofload-figures/1` when typed in by hand.
     pub format: String,
-    /// Who made it.
+    /// The tool that made it.
     pub tool: String,
     /// Names of `levels` that were varied on purpose.
     pub factors: Vec<String>,
     /// Limits that were declared before the run: `p99`, or `Multicast p99`.
     pub targets: BTreeMap<String, Limit>,
-    /// What the report sets out to show.
+    /// The hypothesis that the report states.
     pub hypothesis: Option<String>,
-    /// What it says of that in the end.
+    /// Its conclusion on that hypothesis.
     pub conclusion: Option<String>,
     /// Figures, data and sections that its text refers to.
     pub announced: Vec<String>,
-    /// Those of them that are there.
+    /// Those of them that the report contains.
     pub shown: Vec<String>,
-    /// What its text claims.
+    /// The claims of its text.
     pub claims: Vec<Claim>,
-    /// What the system could do over what is asked of it.
+    /// The headroom that it states.
     pub headroom: Option<Headroom>,
     /// In the order of the report.
     pub runs: Vec<Run>,
@@ -58,7 +58,7 @@ pub struct Run {
     pub ended_at: Option<f64>,
     /// Values of the factors.
     pub levels: BTreeMap<String, String>,
-    /// How much of a treatment; 0 is the baseline.
+    /// Amount of a treatment; 0 is the baseline.
     pub dose: Option<f64>,
     /// Everything else that could differ between runs: build, network, machine, payload.
     pub context: BTreeMap<String, String>,
@@ -70,19 +70,19 @@ pub struct Run {
     pub model: Option<LoadModel>,
     /// Connections or workers of a closed load, requests in flight at most.
     pub workers: Option<f64>,
-    /// Users who think.
+    /// Users with a think time.
     pub users: Option<f64>,
-    /// Think time, or a worker's pause after each request; the middle of a range.
+    /// Think time, or a worker's pause after each request; for a range, its midpoint.
     #[serde(deserialize_with = "think")]
     pub think: Option<f64>,
-    /// Requests a second asked for.
+    /// Requested rate, per second.
     pub target_rate: Option<Figure>,
     /// Servers that shared the load.
     pub servers: Option<f64>,
-    /// Length asked for.
+    /// Requested length.
     #[serde(deserialize_with = "time_field")]
     pub asked_duration: Option<Figure>,
-    /// Length of the whole, as the tool took it.
+    /// Whole length, as the tool reports it.
     #[serde(deserialize_with = "time_field")]
     pub duration: Option<Figure>,
     /// Time in which requests were sent.
@@ -93,23 +93,23 @@ pub struct Run {
     /// Time-out of a request.
     #[serde(deserialize_with = "time_field")]
     pub timeout: Option<Figure>,
-    /// Where a time starts.
+    /// The start of a measured time.
     pub measured_from: Option<MeasuredFrom>,
-    /// Whether answers were looked at beyond their status.
+    /// Whether more of an answer was checked than its status.
     pub content_checked: Option<bool>,
-    /// Whether this mode of the tool can count a failure at all.
+    /// Whether the tool can count failures at all in this mode.
     pub failures_counted: Option<bool>,
-    /// What the report says the system can do, a second.
+    /// The capacity that the report states, per second.
     pub capacity: Option<Figure>,
     /// Speed of the link, in bits a second.
     pub link_bits: Option<f64>,
-    /// Whether load and system were on one machine.
+    /// Whether load generator and system ran on one machine.
     pub same_machine: Option<bool>,
     /// Share of its processors that the generator used.
     pub generator_cpu: Option<Figure>,
-    /// Whether the warm-up was left out of the figures.
+    /// Whether the figures exclude the warm-up.
     pub warm_up_left_out: Option<bool>,
-    /// Bytes that the system kept in the run.
+    /// Bytes that the system stored during the run.
     pub stored_bytes: Option<Figure>,
     /// Memory of the system's machine.
     pub memory_bytes: Option<Figure>,
@@ -121,15 +121,15 @@ pub struct Run {
     /// When the report was written, in seconds since 1970.
     #[serde(deserialize_with = "instant")]
     pub reported_at: Option<f64>,
-    /// One line an operation.
+    /// One row for each operation.
     pub rows: Vec<Row>,
-    /// The line of the whole.
+    /// The total row.
     pub total: Option<Row>,
-    /// Requests by time.
+    /// Requests over time.
     pub intervals: Vec<Period>,
 }
 
-/// One line of figures.
+/// One row of figures.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Row {
@@ -139,9 +139,9 @@ pub struct Row {
     pub n: Option<u64>,
     /// Those that succeeded.
     pub ok: Option<u64>,
-    /// Those that did not.
+    /// Those that failed.
     pub failed: Option<u64>,
-    /// Those that did not, by kind.
+    /// Those that failed, by kind.
     pub failures: BTreeMap<String, u64>,
     /// Answers by status.
     pub statuses: BTreeMap<String, u64>,
@@ -151,7 +151,7 @@ pub struct Row {
     pub goodput: Option<Figure>,
     /// Share that succeeded.
     pub ok_share: Option<Figure>,
-    /// Share that did not.
+    /// Share that failed.
     pub failed_share: Option<Figure>,
     /// Least time.
     #[serde(deserialize_with = "time_field")]
@@ -168,43 +168,43 @@ pub struct Row {
     /// Quantiles of the times, ascending.
     #[serde(deserialize_with = "quantiles")]
     pub quantiles: Vec<(f64, Figure)>,
-    /// Whether the tool interpolates between two requests to make a quantile.
+    /// Whether the tool computes a quantile by interpolating between two requests.
     pub interpolated: bool,
-    /// Requests that have a time.
+    /// Requests with a measured time.
     pub timed: Option<u64>,
-    /// Step of the tool's own record of times, in seconds, where it is coarse.
+    /// Resolution of the tool's own histogram in seconds, if it is coarse.
     pub resolution: Option<f64>,
-    /// How far the share below a quantile may be off, where the tool estimates.
+    /// How far the share below a quantile may be off, if the tool estimates it.
     pub rank_error: f64,
-    /// Means of the parts that together are the mean time.
+    /// Means of the parts that add up to the mean time.
     pub parts: Vec<(String, Figure)>,
     /// Bytes received.
     pub bytes_total: Option<Figure>,
     /// Bytes received for each request.
     pub bytes_mean: Option<Figure>,
-    /// Bytes received a second.
+    /// Bytes received per second.
     pub bytes_rate: Option<Figure>,
-    /// Size of an answer that the report states.
+    /// The size of an answer that the report states.
     pub bytes_nominal: Option<Figure>,
     /// Encoding of the answers, such as `gzip`.
     pub encoding: Option<String>,
     /// How many different requests were sent.
     pub distinct: Option<u64>,
-    /// What the requests were made for, when each stands for many.
+    /// The items that the requests carried, if one request stands for many.
     pub items: Option<Items>,
-    /// The same by time.
+    /// This operation over time.
     pub intervals: Vec<Period>,
 }
 
-/// Deliveries, rows, messages: what requests were made for.
+/// Items that requests carry: deliveries, rows, messages.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Items {
-    /// How many there should have been.
+    /// Expected number.
     pub targets: u64,
-    /// How many arrived.
+    /// Number that arrived.
     pub delivered: Option<u64>,
-    /// How many did not.
+    /// Number that did not arrive.
     pub failed: Option<u64>,
     /// Share that arrived.
     pub delivered_share: Option<Figure>,
@@ -230,35 +230,36 @@ pub struct Period {
     pub p50: Option<Figure>,
 }
 
-/// How load is made.
+/// How the load is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadModel {
     /// By a schedule.
     Open,
-    /// The next request follows the answer.
+    /// Each request follows the answer before it.
     Closed,
 }
 
-/// Where a time starts.
+/// The start of a measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasuredFrom {
-    /// When the request should have been sent.
+    /// When the request was scheduled.
     Intended,
-    /// When it was sent.
+    /// When the request was sent.
     Sent,
-    /// When it was sent, and times that were never measured were added afterwards.
+    /// When the request was sent; the tool added estimated times of requests that it never
+    /// measured.
     Corrected,
 }
 
 impl Run {
-    /// Every row, the whole last.
+    /// Every row; the total comes last.
     pub fn all(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain(&self.total)
     }
 
-    /// The line of the whole: as printed, or that of the only operation.
+    /// The total row: as printed, or the row of the only operation.
     pub fn whole(&self) -> Option<&Row> {
         self.total.as_ref().or(if self.rows.len() == 1 { self.rows.first() } else { None })
     }
@@ -269,12 +270,12 @@ impl Run {
         self.total.as_ref().map_or_else(|| sum().filter(|_| !self.rows.is_empty()), Row::count)
     }
 
-    /// Time in which requests were sent, or the whole length.
+    /// Time in which requests were sent, otherwise the whole length.
     pub fn window(&self) -> Option<Figure> {
         self.send_window.or(self.duration)
     }
 
-    /// Requests a second: counted if possible, printed otherwise.
+    /// Requests per second: from the count if possible, otherwise as printed.
     pub fn rate(&self) -> Option<f64> {
         let printed = || self.whole()?.rate.map(|rate| rate.value);
         let window = self.window().map(|window| window.value).filter(|window| *window > 0.0);
@@ -299,7 +300,7 @@ impl Run {
 }
 
 impl Row {
-    /// Requests, as printed or as the sum of the good and the bad.
+    /// Requests, as printed or as successes plus failures.
     pub fn count(&self) -> Option<u64> {
         self.n.or_else(|| self.ok?.checked_add(self.failed?))
     }
@@ -331,14 +332,14 @@ impl Row {
         }
     }
 
-    /// Those that failed, as printed or as the rest.
+    /// Failures, as printed or as requests minus successes.
     pub fn unsuccessful(&self) -> Option<u64> {
         self.failed.or_else(|| self.n?.checked_sub(self.ok?))
     }
 }
 
 impl Report {
-    /// Lines of the whole of runs with this name, or of operations.
+    /// The total rows of runs with this name, or the rows of operations with this name.
     pub fn named<'r>(&'r self, name: &'r str) -> impl Iterator<Item = (&'r Run, &'r Row)> {
         self.runs.iter().flat_map(move |run| {
             let whole = run.whole().filter(|_| run.name == name);
@@ -348,10 +349,11 @@ impl Report {
     }
 }
 
-/// The most percentiles of a line.
+/// Most percentiles in a row.
 pub(super) const MOST_QUANTILES: usize = 1_000;
 
-/// Adds a quantile and keeps their order. One more than [`MOST_QUANTILES`] is kept, to be refused.
+/// Inserts a quantile in order. Keeps one more than [`MOST_QUANTILES`], so that a later check can
+/// refuse the row.
 pub fn push_quantile(row: &mut Row, q: f64, value: Figure) {
     if (0.0..1.0).contains(&q) && row.quantiles.len() <= MOST_QUANTILES {
         let place = row.quantiles.partition_point(|(other, _)| *other <= q);
@@ -398,7 +400,7 @@ fn instant<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> 
     }
 }
 
-/// An instant with an offset, or a local one as if it were UTC, in seconds since 1970.
+/// Seconds since 1970 of an instant with an offset; without an offset it counts as UTC.
 pub fn epoch(text: &str) -> Option<f64> {
     let stamped = text.parse::<jiff::Timestamp>().ok();
     let local = || {

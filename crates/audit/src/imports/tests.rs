@@ -3,8 +3,8 @@ use record::summary::Severity;
 use super::*;
 use crate::rules::audit;
 
-/// A stored report: its file, the format it must be told to be, and its requests. All are what tools
-/// printed, and no number of them contradicts another.
+/// A stored report: its file, the format to pass explicitly, and its number of requests. Real tools
+/// printed all of them, and no number contradicts another.
 ///
 /// Made for this test against nginx: wrk, h2load, ab, hey, k6 1.8 and Locust. Published by others:
 /// vegeta.txt with an example of attacks at several rates, vegeta.json in a log of a pipeline,
@@ -36,7 +36,7 @@ const SAMPLES: &[(&str, &str, u64)] = &[
     (include_str!("samples/figures.json"), "figures", 75_000),
 ];
 
-/// Those in which something is contradicted, as the golden cases of the audit say.
+/// Reports with a contradiction, which the audit's golden tests describe.
 const FLAWED: &[(&str, &str)] = &[
     (include_str!("samples/golden/registry.json"), "figures"),
     (include_str!("samples/golden/mail-high.json"), "figures"),
@@ -96,7 +96,7 @@ fn what_is_missing_is_said() {
     assert!(error.contains("recognised: Running"), "{error}");
 }
 
-/// A report that was cut off is refused, or whole enough that nothing seems contradicted.
+/// A truncated report is refused, or is complete enough that nothing seems contradicted.
 #[test]
 fn cutting_a_sample_anywhere_breaks_nothing() {
     for (text, format, _) in SAMPLES {
@@ -109,7 +109,7 @@ fn cutting_a_sample_anywhere_breaks_nothing() {
     }
 }
 
-/// Whatever a report says, reading and checking it ends without a panic.
+/// Reading and checking any report ends without a panic.
 #[test]
 fn random_changes_break_nothing() {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -200,8 +200,8 @@ fn our_own_exports_can_be_read_back() {
     assert_eq!(contradictions(&audit), [""; 0]);
 }
 
-/// A program that never closed its metrics wrote shares and means of 0; a whole number of a JSON
-/// report is as exact as any other.
+/// A program that never closed its metrics wrote shares and means of 0; a whole number in JSON is
+/// as exact as any other.
 #[test]
 fn a_whole_share_of_json_is_not_taken_for_a_rounded_one() {
     let text = include_str!("samples/vegeta.json").replace("\"success\":1", "\"success\":0");

@@ -1,4 +1,4 @@
-//! Figures typed in by hand: JSON of the model itself, see [`FIELDS`].
+//! Figures typed in by hand: the model itself as JSON, see [`FIELDS`].
 
 use super::claims::{self, Relation, metric_of};
 use super::figure::{COUNT_LIMIT, Figure};
@@ -27,7 +27,7 @@ fn read(text: &str) -> Result<Report, String> {
     Ok(report)
 }
 
-/// What cannot be less than nothing is not.
+/// Refuses negative sizes.
 fn sizes(run: &Run) -> Result<(), String> {
     let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
     let of_run = [
@@ -195,9 +195,9 @@ pub const FIELDS: &[(&str, &str, &str)] = &[
     ("headroom", "demand_is", "`mean` or `peak`"),
 ];
 
-/// Limits and claims speak of what is there.
+/// Checks that limits and claims refer to something that the report contains.
 ///
-/// Errors: what is not
+/// Errors: the missing name
 fn check(report: &Report) -> Result<(), String> {
     at_most(MOST_CLAIMS, report.targets.len(), "targets")?;
     at_most(MOST_CLAIMS, report.claims.len(), "claims")?;

@@ -1,10 +1,9 @@
-//! `vegeta report`: one block a run; several blocks of one document are several runs.
+//! `vegeta report`: one block for each run; a document with several blocks has several runs.
 //!
-//! Also read, where a document has them around a block: the heading above it, an `ID:` line whose
-//! last digits are the begin in milliseconds since 1970, the identity in a link below, and headings that
-//! speak of a hypothesis or a conclusion.
-//! Meaning of the rows: rate is requests over the time between first and last send, throughput is
-//! successes over all of it; quantiles are t-digest estimates.
+//! Also read from a document around a block: the heading above it, an `ID:` line whose last digits are the start in
+//! milliseconds since 1970, the id in a link below, and headings that name a hypothesis or a conclusion.
+//! Meaning of the rows: rate is requests divided by the time between first and last send, throughput is successes
+//! divided by the whole time; quantiles are t-digest estimates.
 
 use super::figure::time;
 use super::figure::{self, Figure};
@@ -96,7 +95,7 @@ fn begin(name: String, id: Option<String>, gzip: bool) -> Run {
     }
 }
 
-/// `60` of a heading with the word `60s`.
+/// `60` from a heading with the word `60s`.
 fn labelled(heading: &str, unit: &str) -> Option<Figure> {
     let words = heading.split(|c: char| !c.is_alphanumeric());
     words
@@ -169,7 +168,7 @@ fn link(line: &str) -> Option<String> {
     last.starts_with("vegeta").then(|| last.to_owned())
 }
 
-/// Headings that differ in one number alone: it is the dose.
+/// If headings differ only in one number, that number is the dose.
 fn doses(runs: &mut [Run]) {
     let split = |run: &Run| run.name.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let words: Vec<Vec<String>> = runs.iter().map(split).collect();

@@ -1,7 +1,7 @@
 //! wrk and wrk2, as they print.
 //!
-//! wrk adds times that it never measured to its table when an answer took longer than usual; wrk2
-//! takes times from the planned send. Neither keeps times of errors.
+//! If an answer took longer than usual, wrk adds times to its table that it never measured; wrk2
+//! measures from the planned send. Neither records times of errors.
 
 use super::figure::{count, number, percent, size, sum, time};
 use super::format::{self, Format, is_here, single};
@@ -31,7 +31,7 @@ fn read(text: &str) -> Result<Report, String> {
     row.bytes_rate.ok_or("a size in `Transfer/sec:`")?;
     let errors = sum(row.failures.values());
     row.failed = Some(errors);
-    // Errors of sockets have no answer; bad statuses are among the answers.
+    // Socket errors have no answer; bad statuses do.
     let answered = row.failures.get("status").copied().unwrap_or(0);
     let unanswered = errors - answered;
     row.timed = row.n;

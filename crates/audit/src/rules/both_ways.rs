@@ -1,5 +1,5 @@
-//! Rules on runs and rows that no corruption of a right report reaches: what makes each speak, and the
-//! smallest change after which it does not.
+//! Tests of rules on runs and rows that corrupting a correct report does not trigger: for each, a report that triggers
+//! it, and the smallest change that silences it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{audit, rules};
 use crate::imports;
 
-/// Rules of which `tests` corrupts a right report, which is then the near case.
+/// Rules that `tests` triggers by corrupting a correct report; the correct report is the near case.
 const CORRUPTED: &[&str] = &[
     "R01",
     "R02",
@@ -35,7 +35,7 @@ const CORRUPTED: &[&str] = &[
     "R45",
     "R50",
 ];
-/// Rules of which `near_cases` has both.
+/// Rules for which `near_cases` has both reports.
 const NEAR_CASES: &[&str] = &[
     "R19-cpu",
     "R20",
@@ -57,7 +57,7 @@ const NEAR_CASES: &[&str] = &[
     "R54",
 ];
 
-/// Rule, report, and where (a JSON pointer) which value silences it.
+/// Rule, report, place in it (a JSON pointer), and the value there that silences the rule.
 type Pair = (&'static str, Value, &'static str, Value);
 
 fn run(fields: Value) -> Value {

@@ -1,6 +1,6 @@
-//! What a report says of its figures: R30, R46 to R49, R51, R54.
+//! Checks of what a report claims about its figures: R30, R46 to R49, R51, R54.
 //!
-//! Sentences are not understood: what they claim is typed in, and held against the runs here.
+//! The audit does not parse sentences: people type in what they claim, and these rules compare that with the runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use plan::number::{percent, percentile, rate, significant};
 
 use super::rule::{Noticed, time};
 
-/// Metrics that speak of failures, and thresholds on what was checked in answers.
+/// Metrics of failures, and thresholds on checks of answers.
 const OF_FAILURES: [&str; 5] = ["failed", "ok", "goodput", "delivered", "checks"];
 
 fn limits(report: &Report) -> impl Iterator<Item = &str> {
     report.targets.keys().map(|target| metric_of(target).1)
 }
 
-/// R30: a share of failures was judged without a limit for it.
+/// R30: the report judges a share of failures without a limit for it.
 pub fn no_limit(report: &Report) -> Option<Noticed> {
     if limits(report).any(|metric| OF_FAILURES.contains(&metric)) {
         return None;
@@ -55,7 +55,7 @@ fn same(stated: &str, run: &str) -> bool {
         || number(stated).is_some_and(|stated| number(run) == Some(stated))
 }
 
-/// Whether a run was made under this condition; `None` if it does not say.
+/// Whether a run met this condition; `None` if the report does not say.
 fn has_condition(run: &Run, name: &str, value: &str) -> Option<bool> {
     let number = match name {
         "workers" => run.workers,
@@ -74,7 +74,7 @@ fn has_condition(run: &Run, name: &str, value: &str) -> Option<bool> {
     }
 }
 
-/// R46: a claim on conditions under which nothing was run.
+/// R46: a claim about conditions that no run had.
 pub fn untested(report: &Report) -> Option<Noticed> {
     let lacking = |claim: &Claim| {
         let conditions =
@@ -91,7 +91,7 @@ pub fn untested(report: &Report) -> Option<Noticed> {
                 absent.into_iter().collect::<Vec<_>>().join(", ")
             ));
         }
-        // Of a range one run has either end; of several conditions one run must have all.
+        // For a range, one run needs either end; for several conditions, one run needs all of them.
         let at_once = |run: &Run| {
             claim
                 .at
@@ -104,7 +104,7 @@ pub fn untested(report: &Report) -> Option<Noticed> {
     all_of(report, lacking)
 }
 
-/// Claims of which something is wrong, in one sentence.
+/// Joins the claims with a problem into one sentence.
 fn all_of(report: &Report, wrong: impl Fn(&Claim) -> Option<String>) -> Option<Noticed> {
     let found = report.claims.iter().filter_map(|claim| Some((claim, wrong(claim)?)));
     let texts: Vec<String> =
@@ -112,7 +112,7 @@ fn all_of(report: &Report, wrong: impl Fn(&Claim) -> Option<String>) -> Option<N
     (!texts.is_empty()).then(|| Noticed::new(texts.join("; ")).with("claims", texts.len() as f64))
 }
 
-/// Beginnings of words that grade where a number should stand; hyphens are read as blanks.
+/// Beginnings of words that grade instead of giving a number; hyphens are read as spaces.
 const GRADES: [&str; 14] = [
     "excellen",
     "outstanding",
@@ -137,7 +137,7 @@ fn grade(claim: &Claim) -> Option<&'static str> {
     GRADES.into_iter().find(|grade| words.contains(&format!(" {grade}")))
 }
 
-/// R47: a grade without a limit that was declared before the run.
+/// R47: a grade without a limit declared before the run.
 pub fn graded(report: &Report) -> Option<Noticed> {
     all_of(report, |claim| {
         grade(claim)?;
@@ -163,7 +163,7 @@ fn shown(metric: &str, value: f64) -> String {
     }
 }
 
-/// R48: the figures say something else than the text.
+/// R48: the figures contradict the text.
 pub fn contradicted(report: &Report) -> Option<Noticed> {
     let certain = |claim: &Claim| wrong_figure(report, claim).is_some_and(|(_, certain)| certain);
     let weak = !report.claims.iter().any(certain);
@@ -171,7 +171,7 @@ pub fn contradicted(report: &Report) -> Option<Noticed> {
     Some(noticed.weak_if(weak))
 }
 
-/// How the figures differ from a claim, and whether rounding cannot explain it.
+/// How the figures differ from a claim, and whether more than rounding explains it.
 fn wrong_figure(report: &Report, claim: &Claim) -> Option<(String, bool)> {
     match claim.is {
         Some(Relation::Lower) => wrong_direction(report, claim, false),
@@ -186,7 +186,7 @@ fn wrong_figure(report: &Report, claim: &Claim) -> Option<(String, bool)> {
     }
 }
 
-/// The lines that a limit is about: those of this name, or the whole of each run, or all of its lines.
+/// The rows that a limit applies to: those with this name, or the total of each run, or all of its rows.
 fn lines<'r>(report: &'r Report, whose: Option<&'r str>) -> Box<dyn Iterator<Item = &'r Row> + 'r> {
     match whose {
         Some(name) => Box::new(report.named(name).map(|(_, row)| row)),
@@ -228,7 +228,7 @@ fn missed_target(report: &Report, claim: &Claim) -> Option<(String, bool)> {
     })
 }
 
-/// No pair of figures supports the direction, and one refutes it beyond rounding.
+/// No pair of figures supports the direction, and one refutes it by more than rounding.
 fn wrong_direction(report: &Report, claim: &Claim, higher: bool) -> Option<(String, bool)> {
     let (of, than) = (claim.of.as_deref()?, claim.than.as_deref()?);
     let others: Vec<_> = report.named(than).take(LINES).collect();
@@ -251,10 +251,10 @@ fn wrong_direction(report: &Report, claim: &Claim, higher: bool) -> Option<(Stri
     refuted
 }
 
-/// Lines of one name that are held against those of another.
+/// Most rows of one name that are compared with those of another.
 const LINES: usize = 100;
 
-/// The figures that two lines share, of the claim's metric or of all times.
+/// Pairs of figures that two rows share: of the claim's metric, or of all times.
 fn pairs(claim: &Claim, row: &Row, other: &Row) -> Vec<(String, Figure, Figure)> {
     let quantiles = row.quantiles.iter().map(|(q, _)| percentile(*q));
     let times = || ["mean".to_owned()].into_iter().chain(quantiles).collect();
@@ -266,7 +266,7 @@ fn pairs(claim: &Claim, row: &Row, other: &Row) -> Vec<(String, Figure, Figure)>
     metrics.into_iter().filter_map(shared).collect()
 }
 
-/// R49: a cause that no run sets apart.
+/// R49: no run isolates the claimed cause.
 pub fn no_ablation(report: &Report) -> Option<Noticed> {
     let settings = |run: &Run| {
         let texts = run.levels.iter().chain(&run.context);
@@ -291,7 +291,7 @@ pub fn no_ablation(report: &Report) -> Option<Noticed> {
     })
 }
 
-/// R51: no decision, or something that is spoken of and not there.
+/// R51: the report states no conclusion, or refers to something that it does not contain.
 pub fn no_conclusion(report: &Report) -> Option<Noticed> {
     let undecided = report.hypothesis.is_some() && report.conclusion.is_none();
     let absent = report.announced.iter().filter(|one| !report.shown.contains(one));
@@ -306,7 +306,7 @@ pub fn no_conclusion(report: &Report) -> Option<Noticed> {
     (!texts.is_empty()).then(|| Noticed::new(texts.join("; ")).with("absent", absent.len() as f64))
 }
 
-/// R54: headroom is the capacity within limits over the greatest demand.
+/// R54: headroom is not the capacity within limits divided by the peak demand.
 pub fn headroom(report: &Report) -> Option<Noticed> {
     let stated = report.headroom.as_ref()?;
     let claimed = report.runs.iter().filter_map(|run| run.capacity).map(|one| one.value);

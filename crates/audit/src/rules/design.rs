@@ -1,4 +1,4 @@
-//! How runs were laid out and what surrounds them: R19, R27, R35 to R45, R53.
+//! How runs were planned, and their environment: R19, R27, R35 to R40, R42 to R45, R53.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use plan::number::{count, significant};
 
 use super::rule::{Noticed, time};
 
-/// R19: as many requests a second with more servers.
+/// R19: more servers, but no more requests per second.
 pub fn generator_bound(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| Some((run.name.clone(), run.servers?, run.rate()?));
     let all: Vec<_> = report.runs.iter().filter_map(of).collect();
@@ -31,7 +31,7 @@ pub fn generator_bound(report: &Report) -> Option<Noticed> {
     )
 }
 
-/// R27: only the status was looked at.
+/// R27: only the status of answers was checked.
 pub fn unchecked(run: &Run) -> Option<Noticed> {
     (run.content_checked == Some(false))
         .then(|| Noticed::new("only the status of answers was looked at: they may have been wrong, empty or another's"))
@@ -53,7 +53,7 @@ fn by_dose(report: &Report) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// R35: a treatment that makes it better, or no order in the doses.
+/// R35: a treatment that improves the times, or no order in the doses.
 pub fn dose_order(report: &Report) -> Option<Noticed> {
     let doses = by_dose(report);
     let [(baseline, at_baseline), rest @ ..] = &doses[..] else { return None };
@@ -90,7 +90,7 @@ fn arms(report: &Report) -> BTreeMap<String, usize> {
     })
 }
 
-/// R36: arms one after the other, or with long gaps.
+/// R36: arms were run one after the other, or with long gaps.
 pub fn time_order(report: &Report) -> Option<Noticed> {
     let mut runs: Vec<(f64, &Run)> =
         report.runs.iter().filter_map(|run| Some((run.started_at?, run))).collect();
@@ -134,7 +134,7 @@ pub fn repeats(report: &Report) -> Option<Noticed> {
     })
 }
 
-/// R38: the compared runs differ in what was not varied on purpose.
+/// R38: the compared runs differ in something that was not varied on purpose.
 pub fn unlike(report: &Report) -> Option<Noticed> {
     if arms(report).len() < 2 {
         return None;
@@ -160,7 +160,7 @@ pub fn unlike(report: &Report) -> Option<Noticed> {
     })
 }
 
-/// R39: a combination of levels that was not run.
+/// R39: a combination of levels was not run.
 pub fn missing_cell(report: &Report) -> Option<Noticed> {
     let factors: Vec<&String> = report.factors.iter().collect();
     let level = |run: &Run, factor: &str| run.levels.get(factor).cloned();
@@ -195,7 +195,7 @@ pub fn missing_cell(report: &Report) -> Option<Noticed> {
     })
 }
 
-/// R40: operations that differ by one unit of what is printed.
+/// R40: operations that differ only by one unit of the printed precision.
 pub fn rounding(run: &Run) -> Option<Noticed> {
     let [a, b] = &run.rows[..] else { return None };
     let pairs = [("mean", a.mean, b.mean), ("p50", a.quantile(0.5), b.quantile(0.5))];
@@ -230,7 +230,7 @@ pub fn not_in_force(run: &Run) -> Option<Noticed> {
     (!texts.is_empty()).then(|| Noticed::new(texts.join("; ")))
 }
 
-/// R43: figures and raw data of different runs.
+/// R43: figures and raw data come from different runs.
 pub fn provenance(run: &Run) -> Option<Noticed> {
     let (id, linked) = (run.id.as_ref()?, run.linked_id.as_ref()?);
     (id != linked).then(|| {
@@ -240,7 +240,7 @@ pub fn provenance(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R44: sizes before and after encoding, or stated and received.
+/// R44: the received bytes differ from the stated size, or were counted after decoding.
 pub fn byte_accounting(_: &Run, row: &Row) -> Option<Noticed> {
     let mean = row
         .bytes_mean

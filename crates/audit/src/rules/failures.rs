@@ -1,4 +1,4 @@
-//! What failed, and what times say of it: R21 to R23, R25, R28, R29, R31.
+//! Failures, and what they mean for times: R21 to R23, R25, R28, R29, R31.
 
 use stats::proportion::{rule_of_three, wilson};
 
@@ -8,7 +8,7 @@ use plan::number::{count, percent, percentile, rate};
 
 use super::rule::{Noticed, time};
 
-/// R21: what failed has no time, so that the quantiles are those of survivors.
+/// R21: failed requests have no time, so the quantiles describe only survivors.
 pub fn survivors(run: &Run, row: &Row) -> Option<Noticed> {
     let n = row.count()?;
     let failed = n.checked_sub(row.timed?).filter(|missing| *missing > 0)?;
@@ -31,7 +31,7 @@ pub fn survivors(run: &Run, row: &Row) -> Option<Noticed> {
     )
 }
 
-/// R22: times of failures among those of answers.
+/// R22: times of failures are mixed with times of answers.
 pub fn mixed(_: &Run, row: &Row) -> Option<Noticed> {
     let (n, timed) = (row.count()?, row.timed?);
     let untimed = n.checked_sub(timed)?;
@@ -46,7 +46,7 @@ pub fn mixed(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R23 within a run: requests a second are not successes a second.
+/// R23 within a run: requests per second are not successes per second.
 pub fn goodput(run: &Run) -> Option<Noticed> {
     let row = run.whole()?;
     let (n, failed) = (row.count()? as f64, row.unsuccessful()? as f64);
@@ -65,7 +65,7 @@ pub fn goodput(run: &Run) -> Option<Noticed> {
     )
 }
 
-/// R23 between runs: the faster one answered less.
+/// R23 between runs: the faster run answered fewer requests.
 pub fn ranking(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| {
         let row = run.whole()?;
@@ -96,7 +96,7 @@ pub fn ranking(report: &Report) -> Option<Noticed> {
     )
 }
 
-/// R25: a counter that cannot move.
+/// R25: a counter of failures that cannot count.
 pub fn no_counter(run: &Run) -> Option<Noticed> {
     let none = run.failures_counted == Some(false)
         && run.all().all(|row| row.unsuccessful().unwrap_or(0) == 0);
@@ -105,7 +105,7 @@ pub fn no_counter(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R28: the same number of failures, whatever the number of requests.
+/// R28: the number of failures stays the same when the number of requests changes.
 pub fn constant_count(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| {
         Some((run.whole()?.unsuccessful().filter(|failed| *failed >= 3)?, run.count()?))
@@ -129,7 +129,7 @@ pub fn constant_count(report: &Report) -> Option<Noticed> {
     })
 }
 
-/// R29: what a failure share may be, and whether operations differ in it.
+/// R29: the confidence interval of a failure share, and whether operations differ in it.
 pub fn bounds(run: &Run) -> Option<Noticed> {
     let rows: Vec<(&Row, f64, f64)> = run
         .all()
@@ -169,7 +169,7 @@ pub fn bounds(run: &Run) -> Option<Noticed> {
     (!texts.is_empty()).then_some(noticed)
 }
 
-/// The statistic of two shares with a pooled deviation.
+/// The test statistic of two proportions with pooled variance.
 fn two_proportions(a: (f64, f64), b: (f64, f64)) -> Option<f64> {
     let pooled = (a.0 + b.0) / (a.1 + b.1);
     let deviation = (pooled * (1.0 - pooled) * (1.0 / a.1 + 1.0 / b.1)).sqrt();
@@ -177,7 +177,7 @@ fn two_proportions(a: (f64, f64), b: (f64, f64)) -> Option<f64> {
     z.is_finite().then_some(z)
 }
 
-/// R31: failures of an idle system look like two requests that meet.
+/// R31: failures of an idle system that look like a race between two requests.
 pub fn race(run: &Run, row: &Row) -> Option<Noticed> {
     let (n, failed) = (row.count()? as f64, row.unsuccessful()? as f64);
     let speed = row.rate.map(|speed| speed.value).or_else(|| Some(n / run.window()?.value))?;

@@ -1,5 +1,5 @@
-//! Known answers: five published reports whose flaws were worked out by hand, typed in from their
-//! tables, and one whose arithmetic is right.
+//! Known answers: five published reports whose flaws were found by hand and whose tables are typed
+//! in here, and one report with correct arithmetic.
 
 use record::summary::{Finding, Severity};
 
@@ -251,7 +251,7 @@ impl Slip for Finding {
 
 #[test]
 fn g13_right_arithmetic_is_not_contradicted() {
-    // The link of one block leads elsewhere; everything else of this report is right.
+    // The link of one block points to another run; everything else in this report is right.
     let audit = audit(&read(EDGE));
     let wrong: Vec<_> =
         audit.findings.iter().filter(|one| one.severity == Severity::Error).collect();

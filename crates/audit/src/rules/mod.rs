@@ -1,9 +1,8 @@
-//! What is wrong with a report of another tool: one table, one row a rule.
+//! Finds what is wrong with a report of another tool: one table, one row for each rule.
 //!
-//! Pure functions of a [`Report`]. A rule whose numbers the report does not give is silent. An
-//! `error` means that one number of the report contradicts another; `warning` and `info` mean that a
-//! claim is weak, and contradict nothing. Not here: reading reports (see [`crate::imports`]) and our
-//! own summary's arithmetic (see `judge::consistency`).
+//! Pure functions of a [`Report`]. A rule stays silent if the report lacks the numbers that it needs. An `error` means
+//! that one number of the report contradicts another; `warning` and `info` mean that a claim is weak. Not here:
+//! reading reports (see [`crate::imports`]) and our own summary's arithmetic (see `judge::consistency`).
 //!
 //! In reading order: `rule` is one rule, `table` holds all; `times` looks at one distribution, `timers` at its tail,
 //! `sums` at counts and shares, `rates` at rates, lengths and concurrency, `over_time` at how the run went,
@@ -43,9 +42,9 @@ pub struct Audit {
     pub runs: usize,
     /// Lines of figures.
     pub rows: usize,
-    /// Findings that say that a number is contradicted.
+    /// Findings with a contradicted number.
     pub contradictions: usize,
-    /// Everything that was noticed, contradictions first.
+    /// All findings, contradictions first.
     pub findings: Vec<Finding>,
 }
 
@@ -74,7 +73,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     rules().find(|rule| rule.id == id)
 }
 
-/// What the rule with this name means; case does not matter.
+/// Explains the rule with this name, which may be in any case.
 pub fn explain(wanted: &str) -> Option<String> {
     let rule = rules().find(|rule| rule.id.eq_ignore_ascii_case(wanted.trim()))?;
     Some(format!("{}: {}.\n\n{}", rule.id, rule.title, rule.explain))

@@ -1,5 +1,5 @@
-//! For each rule on words, surroundings and changes over time: a report in which it speaks, and a near one in which
-//! it does not.
+//! For each rule on words, environment and changes over time: a report that triggers it, and a similar one that does
+//! not.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Audit, audit, rules};
 use crate::imports::{self, Report};
 
-/// Figures typed in by hand: these fields of the report, and one run with these fields and these rows.
+/// Figures typed in by hand: a report with these fields, and one run with these fields and rows.
 fn figures(report: Value, run: Value, rows: Value) -> Audit {
     audit(&typed(report, run, rows).unwrap_or_else(|error| panic!("{error}")))
 }
@@ -25,7 +25,7 @@ fn typed(report: Value, mut run: Value, rows: Value) -> Result<Report, imports::
     imports::read(&whole.to_string(), None)
 }
 
-/// Whether this rule spoke, and how seriously.
+/// The severity of this rule's finding, if it has one.
 fn spoke(audit: &Audit, rule: &str) -> Option<Severity> {
     audit.findings.iter().find(|one| one.code == rule).map(|one| one.severity)
 }
@@ -40,7 +40,7 @@ fn says(audit: &Audit, rule: &str, words: &str) {
 const WARNING: Option<Severity> = Some(Severity::Warning);
 const ERROR: Option<Severity> = Some(Severity::Error);
 
-/// The two operations of a published report, of which one fails more often.
+/// The two operations of a published report; one fails more often.
 fn two() -> Value {
     json!([
         { "name": "REST", "n": 1471, "failed": 5, "mean": "13ms", "quantiles": { "p50": "10ms", "p95": "26ms", "p99": "78ms" }, "max": "163ms" },
@@ -253,7 +253,7 @@ fn r52_reads_the_address_that_a_tool_prints() {
     assert_eq!(spoke(&read(include_str!("../imports/samples/bombardier.json")), "R52"), None);
 }
 
-/// A table with a line a request, whose times go up by this factor towards its end.
+/// A table with a line for each request; times grow by this factor towards the end.
 fn jtl(lines: u64, factor: f64) -> Audit {
     let mut text = "timeStamp,elapsed,label,success\n".to_owned();
     for place in 0..lines {
@@ -388,7 +388,7 @@ fn the_guide_shows_what_it_says() {
     assert_eq!(audit.contradictions, 1, "{:?}", audit.findings);
 }
 
-/// The catalogue of findings on reports has 54 rules; each is built for reports of others.
+/// The catalogue has 54 rules, and the audit implements each.
 #[test]
 fn every_rule_of_the_catalogue_is_there() {
     let plain = |id: &'static str| id.split('-').next().unwrap_or(id);

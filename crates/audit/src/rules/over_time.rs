@@ -1,11 +1,11 @@
-//! How a run went: R32, R34.
+//! Changes during a run: R32, R34.
 
 use crate::imports::report::{Period, Row, Run};
 use plan::number::{count, percent, significant};
 
 use super::rule::{Noticed, time};
 
-/// R34: the times of the last third are not those of the first.
+/// R34: the times of the last third differ from those of the first third.
 pub fn not_stationary(run: &Run, row: &Row) -> Option<Noticed> {
     let is_whole = run.whole().is_some_and(|whole| std::ptr::eq(whole, row));
     let intervals =
@@ -28,7 +28,8 @@ pub fn not_stationary(run: &Run, row: &Row) -> Option<Noticed> {
     };
     let apart = least(last) > most(first) || least(first) > most(last);
     let (before, after) = (middle(first), middle(last));
-    // Five medians on one side of five others are chance in one of 126 runs, two of two in one of three.
+    // By chance, all five medians of one third are above all five of another in one of 126 runs; with two and two it
+    // is one in three.
     let factor = if third >= 5 { 1.2 } else { 1.5 };
     let far = after > factor * before || before > factor * after;
     (apart && far).then(|| {
@@ -42,7 +43,7 @@ pub fn not_stationary(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R34: what a request works on grew in the run.
+/// R34: the data that a request works on grew during the run.
 pub fn grown(_: &Run, row: &Row) -> Option<Noticed> {
     let items = row.items.as_ref()?;
     let end = items.population.filter(|end| *end > 0)? as f64;

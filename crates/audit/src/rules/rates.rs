@@ -1,4 +1,4 @@
-//! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A16, A18.
+//! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A15, A16, A18.
 
 use crate::imports::figure::{Figure, leading};
 use crate::imports::report::{LoadModel, MeasuredFrom, Row, Run};
@@ -6,8 +6,8 @@ use plan::number::{percent, rate, significant};
 
 use super::rule::{Noticed, time};
 
-/// Requests a second over the time in which they were sent, and how many it can have been: an unknown
-/// part of the length, no longer than the slowest request, was waiting for the last answers.
+/// Requests per second over the time in which they were sent, and the most that it can have been: an unknown part of
+/// the length was spent waiting for the last answers, at most as long as the slowest request took.
 fn sent_rate(run: &Run) -> Option<(f64, f64)> {
     let n = run.count()? as f64;
     let window = run.window().filter(|window| window.low() > 0.0)?;
@@ -17,7 +17,7 @@ fn sent_rate(run: &Run) -> Option<(f64, f64)> {
     Some((n / window.value, n / least))
 }
 
-/// R09: the rate asked for was not reached.
+/// R09: the requested rate was not reached.
 pub fn target_missed(run: &Run) -> Option<Noticed> {
     let target = run.target_rate?.value;
     let (achieved, at_most) = sent_rate(run).or_else(|| {
@@ -36,7 +36,7 @@ pub fn target_missed(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R10: waiting for the last answers counts as time in which requests were sent.
+/// R10: the send time includes the wait for the last answers.
 pub fn drain_counted(run: &Run) -> Option<Noticed> {
     let (window, whole) = (run.send_window?, run.duration?);
     let printed = run.whole()?.rate?;
@@ -114,7 +114,7 @@ pub fn burst(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R13: the users' thinking sets the rate, not the system.
+/// R13: think times, not the system, set the rate.
 pub fn think_time(run: &Run) -> Option<Noticed> {
     let (users, think) = (run.users?, run.think?);
     let (achieved, mean) = (run.rate()?, run.mean()?);
@@ -132,7 +132,7 @@ pub fn think_time(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R14: a few slow requests set the length of a closed run.
+/// R14: a few slow requests set the length of a run with a closed load.
 pub fn stragglers(run: &Run) -> Option<Noticed> {
     if run.model == Some(LoadModel::Open) {
         return None;
@@ -157,7 +157,7 @@ pub fn stragglers(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R15: hardly anything was in flight.
+/// R15: almost nothing was in flight.
 pub fn idle(run: &Run) -> Option<Noticed> {
     let in_flight = run.rate()? * run.mean()?;
     let nominal = run.users.or(run.workers);
@@ -170,7 +170,7 @@ pub fn idle(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R16: the mean is not printed, and it is far from the median.
+/// R16: the report omits the mean, and it is far from the median.
 pub fn missing_mean(run: &Run) -> Option<Noticed> {
     let row = run.whole()?;
     if row.mean.is_some() || run.think.is_some() || run.model == Some(LoadModel::Open) {
@@ -188,7 +188,7 @@ pub fn missing_mean(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R17: waiting that nobody measured.
+/// R17: waiting time that was not measured.
 pub fn omission(run: &Run) -> Option<Noticed> {
     let why = match (run.measured_from?, run.model) {
         (MeasuredFrom::Intended, _) => return None,
@@ -225,7 +225,7 @@ pub fn pacing_slip(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R32: what failed is about what was in flight when the tool stopped.
+/// R32: the number of failures is close to the number in flight when the tool stopped.
 pub fn cancelled(run: &Run, row: &Row) -> Option<Noticed> {
     let items = row.items.as_ref()?;
     let (failed, each) = (items.failed? as f64, items.population.filter(|each| *each > 0)? as f64);
@@ -242,7 +242,7 @@ pub fn cancelled(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R33: the slowest request fills the run.
+/// R33: the slowest request takes more than half of the run.
 pub fn longest(run: &Run, row: &Row) -> Option<Noticed> {
     let (max, length) = (row.max?.value, run.duration?.value);
     let begun = (length - max).max(0.0);
@@ -257,7 +257,7 @@ pub fn longest(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R41: too short for what it says.
+/// R41: the run is too short for its claims.
 pub fn short(run: &Run) -> Option<Noticed> {
     let length = run.duration.or(run.send_window)?.value;
     let max = run.all().filter_map(|row| row.max).map(|max| max.value).fold(0.0, f64::max);
@@ -269,7 +269,7 @@ pub fn short(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R50: the label is not what was measured.
+/// R50: the label does not match the measurement.
 pub fn label(run: &Run) -> Option<Noticed> {
     label_of_length(run).or_else(|| label_of_rate(run))
 }
@@ -284,7 +284,7 @@ fn label_of_length(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// A rate in the name of the run; one that was asked for is R09's.
+/// R50 for a rate in the name of the run; R09 covers a requested rate.
 fn label_of_rate(run: &Run) -> Option<Noticed> {
     const UNITS: [&str; 8] =
         ["/s", "rps", "qps", "req/s", "requests/s", "msg/s", "messages/s", "ops/s"];
@@ -301,7 +301,7 @@ fn label_of_rate(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// Busy workers that the mean time implies, least and most, of the workers there are.
+/// Least and greatest number of busy workers that the mean time implies, and the number of workers.
 fn busy(run: &Run) -> Option<(f64, f64, f64)> {
     let row = run.whole()?;
     if run.model == Some(LoadModel::Open) || run.measured_from != Some(MeasuredFrom::Sent) {
@@ -327,7 +327,7 @@ pub fn little(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// A10: a rate was asked for and a closed loop at its limit was run.
+/// A10: a rate was requested, but a closed loop ran at its limit.
 pub fn hidden_closed_loop(run: &Run) -> Option<Noticed> {
     let target = run.target_rate?.value;
     let row = run.whole()?;
@@ -342,7 +342,7 @@ pub fn hidden_closed_loop(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// A15: an answer after its time-out.
+/// A15: an answer took longer than its time-out.
 pub fn timeout(run: &Run, row: &Row) -> Option<Noticed> {
     let (limit, max) = (run.timeout?, row.max?);
     (max.low() > limit.high() * 1.05 + 0.1).then(|| {
@@ -354,7 +354,7 @@ pub fn timeout(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// A16: begin, end and length belong together; times are not negative.
+/// A16: start, end and length are inconsistent, or a time is negative.
 pub fn clock(run: &Run) -> Option<Noticed> {
     let negative = run
         .all()

@@ -1,4 +1,4 @@
-//! One rule: what it is called, what it means, and how it is applied to a report.
+//! One rule: its name, its meaning, and how to apply it to a report.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::imports::report::{Row, Run};
 /// One rule of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its name; `explain` knows it.
+    /// Its name, as in `explain`.
     pub id: &'static str,
-    /// How serious it is at most.
+    /// The greatest severity of its findings.
     pub severity: Severity,
-    /// What it says, in a few words.
+    /// Its meaning in a few words.
     pub title: &'static str,
     /// What it tests and why that matters.
     pub explain: &'static str,
@@ -24,7 +24,7 @@ pub struct Rule {
     pub(super) check: Check,
 }
 
-/// What a rule looks at.
+/// The part of a report that a rule checks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Check {
     Row(fn(&Run, &Row) -> Option<Noticed>),
@@ -32,7 +32,7 @@ pub(super) enum Check {
     Report(fn(&Report) -> Option<Noticed>),
 }
 
-/// What a rule noticed.
+/// What a rule found.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Noticed {
     pub(super) claim: String,
@@ -45,7 +45,7 @@ impl Noticed {
         Self { claim: claim.into(), evidence: BTreeMap::new(), weak: false }
     }
 
-    /// A number of the evidence, with its unit in the name.
+    /// Adds a number as evidence, with its unit in the name.
     pub(super) fn with(mut self, name: &str, value: f64) -> Self {
         let digits = if value == 0.0 { 6 } else { 6 - value.abs().log10().floor() as i32 };
         let scale = 10f64.powi(digits.clamp(0, 15));
@@ -58,7 +58,7 @@ impl Noticed {
         self
     }
 
-    /// Contradicts no number of this report, though the rule can.
+    /// Marks a finding that contradicts no number of this report, although the rule can.
     pub(super) fn weak_if(mut self, weak: bool) -> Self {
         self.weak = weak;
         self
@@ -85,7 +85,7 @@ impl Rule {
             Check::Run(check) => {
                 let found: Vec<_> =
                     runs.filter_map(|run| check(run).map(|noticed| (run, noticed))).collect();
-                // What is true of every run in the same words is said once.
+                // A finding that is the same for every run is reported once.
                 if let [(_, first), rest @ ..] = &found[..]
                     && found.len() == report.runs.len()
                     && rest.iter().all(|(_, other)| other == first)
@@ -122,7 +122,7 @@ impl Rule {
     }
 }
 
-/// A time for people.
+/// A time in readable form.
 pub(super) fn time(seconds: f64) -> String {
     plan::number::duration((seconds.max(0.0) * 1e9).round() as u64)
 }

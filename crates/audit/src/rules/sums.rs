@@ -6,7 +6,7 @@ use plan::number::{count, percent, percentile};
 
 use super::rule::{Noticed, time};
 
-/// R12 within a row: parts and shares belong to their whole.
+/// R12 within a row: parts and shares agree with their totals.
 pub fn row_sums(_: &Run, row: &Row) -> Option<Noticed> {
     let mut wrong: Vec<String> = Vec::new();
     if let (Some(n), Some(ok), Some(failed)) = (row.n, row.ok, row.failed)
@@ -70,7 +70,7 @@ fn share(
     })
 }
 
-/// R12 over a run: rows add up to the whole, and so do intervals.
+/// R12 within a run: rows and intervals add up to the total.
 pub fn run_sums(run: &Run) -> Option<Noticed> {
     let total = run.total.as_ref();
     let mut noticed = Noticed::new("");
@@ -109,7 +109,7 @@ pub fn run_sums(run: &Run) -> Option<Noticed> {
     (!wrong.is_empty()).then_some(noticed)
 }
 
-/// R24: what requests were made for failed, the requests did not.
+/// R24: requests succeeded, but the items that they carried failed.
 pub fn item_success(_: &Run, row: &Row) -> Option<Noticed> {
     let items = row.items.as_ref().filter(|items| items.targets > 0)?;
     let n = row.count().filter(|n| *n > 0)? as f64;
@@ -126,7 +126,7 @@ pub fn item_success(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R26: work that was none.
+/// R26: requests that did no work.
 pub fn no_work(_: &Run, row: &Row) -> Option<Noticed> {
     let none = row.items.as_ref().is_some_and(|items| items.targets == 0) && row.ok > Some(0);
     if none {
@@ -150,7 +150,7 @@ pub fn cached(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// A12: bytes, requests and length belong together.
+/// A12: bytes, requests and length agree.
 pub fn bytes(run: &Run, row: &Row) -> Option<Noticed> {
     let total = row.bytes_total?;
     if let (Some(mean), Some(n)) = (row.bytes_mean, row.n.filter(|n| *n > 0)) {
@@ -158,7 +158,7 @@ pub fn bytes(run: &Run, row: &Row) -> Option<Noticed> {
             let n = n as f64;
             mean.may_be(total.low() / n, total.high() / n)
         };
-        // Of answers alone, or of all requests.
+        // The figure may count answers only, or all requests.
         if !fits(n) && ![row.ok, row.timed].into_iter().flatten().any(|n| n > 0 && fits(n)) {
             let made = total.value / n as f64;
             return Some(
@@ -186,7 +186,7 @@ pub fn bytes(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// A13: means of parts add up to the mean.
+/// A13: the means of the parts add up to the mean.
 pub fn parts(_: &Run, row: &Row) -> Option<Noticed> {
     let mean = row.mean.filter(|_| !row.parts.is_empty())?;
     let sum: f64 = row.parts.iter().map(|(_, part)| part.value).sum();

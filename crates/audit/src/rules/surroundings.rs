@@ -1,11 +1,11 @@
-//! What surrounds the load: the machines, the build, the dates: R19, R41, R43, R45, R52.
+//! The environment of the load: machines, build, dates: R19, R41, R43, R45, R52.
 
 use crate::imports::report::Run;
 use plan::number::{bytes, percent};
 
 use super::rule::{Noticed, time};
 
-/// R19: the generator had no processor time left.
+/// R19: the generator used all of its processor time.
 pub fn generator_cpu(run: &Run) -> Option<Noticed> {
     let used = run.generator_cpu?.value;
     (used > 0.8).then(|| {
@@ -18,17 +18,17 @@ pub fn generator_cpu(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R41: figures of the warm-up are among the others.
+/// R41: the figures include the warm-up.
 pub fn warm_up(run: &Run) -> Option<Noticed> {
     (run.warm_up_left_out == Some(false)).then(|| {
         Noticed::new("the warm-up is in these figures: the slowest request may be the first one")
     })
 }
 
-/// A day: dates have no time of day.
+/// One day in seconds: dates have no time of day.
 const DAY: f64 = 86_400.0;
 
-/// R43: built, run and reported, in this order.
+/// R43: the order is build, run, report.
 pub fn dates(run: &Run) -> Option<Noticed> {
     let began = ("the run began", run.started_at.or(run.ended_at));
     let all = [
@@ -47,7 +47,7 @@ pub fn dates(run: &Run) -> Option<Noticed> {
     )
 }
 
-/// R45: more was stored than the memory holds.
+/// R45: more was stored than fits into memory.
 pub fn memory(run: &Run) -> Option<Noticed> {
     let (stored, memory) = (run.stored_bytes?.value, run.memory_bytes?.value);
     (memory > 0.0 && stored > 0.8 * memory).then(|| {
@@ -61,7 +61,7 @@ pub fn memory(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// Beginnings of names of machines whose processors or network run on credit: AWS, Azure, Google.
+/// Prefixes of instance types with burstable processors or network: AWS, Azure, Google.
 const BURSTABLE: [&str; 11] = [
     "t1.",
     "t2.",
@@ -76,7 +76,7 @@ const BURSTABLE: [&str; 11] = [
     "g1-small",
 ];
 
-/// R45: a machine that slows down when its credit is used up.
+/// R45: an instance that slows down when its burst credit is used up.
 pub fn burstable(run: &Run) -> Option<Noticed> {
     let name = run.instance.as_ref()?;
     let lower = name.to_lowercase();
@@ -86,7 +86,7 @@ pub fn burstable(run: &Run) -> Option<Noticed> {
     })
 }
 
-/// R52: load and system on one machine, and nobody knows who used it.
+/// R52: load generator and system share a machine, and the report does not say how much each used.
 pub fn co_located(run: &Run) -> Option<Noticed> {
     let unknown = run.same_machine == Some(true) && run.generator_cpu.is_none();
     let length =

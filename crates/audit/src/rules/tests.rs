@@ -5,12 +5,13 @@ use crate::imports::figure::Figure;
 use crate::imports::report::{Items, LoadModel, MeasuredFrom, Period};
 use crate::imports::report::{Row, Run};
 
-/// A report typed in by hand that says nearly everything and is right: closed loop, two operations,
-/// ten workers.
+/// A correct report typed in by hand, with nearly every field: closed load, two operations, ten
+/// workers.
 fn sound(seed: u64) -> Report {
     let text = include_str!("../imports/samples/figures.json");
     let mut report = crate::imports::read(text, None).expect("a report");
-    // Another length in each: counts, bytes and intervals scale with it, times and rates do not.
+    // The length differs by seed: counts, bytes and intervals scale with it, times and rates do
+    // not.
     let scale = seed + 1;
     for run in &mut report.runs {
         run.duration = run.duration.map(|length| length.times(scale as f64));
@@ -34,7 +35,7 @@ fn sound(seed: u64) -> Report {
     report
 }
 
-/// One way to corrupt a report, and the rules of which at least one must notice.
+/// A way to corrupt a report, and the rules of which at least one must trigger.
 type Mutation = (&'static str, &'static [&'static str], fn(&mut Run));
 
 fn up(figure: &mut Option<Figure>, factor: f64) {
@@ -94,7 +95,7 @@ const MUTATIONS: &[Mutation] = &[
     ("A18 down", &["A18"], |run| up(&mut total(run).mean, 0.001)),
 ];
 
-/// Rules whose finding is no contradiction but a remark that a sound report may call for.
+/// Rules that may also trigger on a correct report, because their findings are remarks.
 const REMARKS: &[&str] = &["R15", "R17", "R22", "R27", "R29", "R37", "R41"];
 
 fn broken(report: &Report) -> BTreeSet<String> {
@@ -209,8 +210,8 @@ fn rules_that_no_golden_case_reaches() {
     assert!(!of(labelled(30.4)).contains("R50"));
 }
 
-/// Fortio's README, with its default buckets of 1 ms: 100,000 answers of 49 µs on average, all in
-/// the first bucket, in which percentiles are interpolated.
+/// Fortio's README, with its default buckets of 1 ms: 100,000 answers of 49 µs on average. All are
+/// in the first bucket, and percentiles are interpolated within it.
 #[test]
 fn percentiles_interpolated_in_a_wide_bucket_are_contradicted() {
     let micros = |value: f64| Figure { value: value * 1e-6, step: 1e-6 };

@@ -1,4 +1,4 @@
-//! Times of known timers: R20.
+//! Times that match known timers: R20.
 
 use crate::imports::report::{Row, Run};
 
@@ -13,7 +13,7 @@ const QUANTA: &[(f64, f64, &str)] = &[
     (30.0, 0.02, "a tool's time-out"),
 ];
 
-/// R20: slow requests took about as long as a timer that is known.
+/// R20: slow requests took about as long as a known timer.
 pub fn quantum(_: &Run, row: &Row) -> Option<Noticed> {
     let median = row.quantile(0.5)?.value;
     if let Some(mass) = mass(row, median) {
@@ -38,13 +38,13 @@ pub fn quantum(_: &Run, row: &Row) -> Option<Noticed> {
     )
 }
 
-/// Timers that are too near to ordinary times for one of them to say anything.
+/// Timers so close to ordinary times that a single slow time proves nothing.
 const NEAR: &[(f64, &str)] = &[
     (0.2, "the least time after which a lost segment is sent again"),
     (0.04, "the time for which an acknowledgement may be held back"),
 ];
 
-/// At least two percentiles of the tail at a timer.
+/// At least two tail percentiles are at a timer.
 fn mass(row: &Row, median: f64) -> Option<Noticed> {
     let tail = || row.quantiles.iter().filter(|(q, _)| *q >= 0.9).map(|(_, value)| value.value);
     let at_timer = |at: f64| tail().filter(move |value| (at..=at * 1.1).contains(value));

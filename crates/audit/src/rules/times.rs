@@ -7,12 +7,13 @@ use plan::number::{percent, percentile};
 
 use super::rule::{Noticed, time};
 
-/// By how much the share below a printed quantile may be off: one rank, and what a tool estimates.
+/// How far the share below a printed quantile may be off: one rank, plus the tool's estimation
+/// error.
 fn rank_slack(row: &Row) -> f64 {
     row.count().map_or(0.0, |n| 1.0 / n.max(1) as f64) + row.rank_error
 }
 
-/// What a line says of its times, for the rules that our own summaries keep to as well.
+/// The times of a row, for the rules that our own summaries also satisfy.
 fn known(row: &Row) -> TimeFigures {
     let of = |figure: Figure| Approximate { value: figure.value, step: figure.step };
     TimeFigures {
@@ -31,17 +32,17 @@ fn broken(rule: fn(&TimeFigures) -> Option<Conflict>, row: &Row) -> Option<Notic
     Some(broken.evidence.into_iter().fold(noticed, |noticed, (name, ms)| noticed.with(name, ms)))
 }
 
-/// R01: the mean that the quantiles allow at most.
+/// R01: the mean is above the highest mean that the quantiles allow.
 pub fn mean_above(_: &Run, row: &Row) -> Option<Noticed> {
     broken(times::mean_above, row)
 }
 
-/// R02: the mean that the quantiles allow at least.
+/// R02: the mean is below the lowest mean that the quantiles allow.
 pub fn mean_below(_: &Run, row: &Row) -> Option<Noticed> {
     broken(times::mean_below, row)
 }
 
-/// R03: least, quantiles and greatest ascend; mean and median are where they can be.
+/// R03: minimum, quantiles and maximum ascend; mean and median have possible values.
 pub fn order(_: &Run, row: &Row) -> Option<Noticed> {
     broken(times::order, row)
 }
@@ -51,7 +52,7 @@ pub fn moments(_: &Run, row: &Row) -> Option<Noticed> {
     broken(times::moments, row)
 }
 
-/// R04: more requests must be above a quantile than it says.
+/// R04: more requests must be above a quantile than the quantile allows.
 pub fn share_above(_: &Run, row: &Row) -> Option<Noticed> {
     let (mean, max) = (row.mean?, row.max?);
     let least = |value: Figure| (mean.low() - value.high()) / (max.high() - value.high());
@@ -77,7 +78,7 @@ pub fn share_above(_: &Run, row: &Row) -> Option<Noticed> {
     )
 }
 
-/// Whether a time is a label of a bucket: 1, 2 or 5 with zeros.
+/// Whether a time looks like a bucket boundary: 1, 2 or 5 followed by zeros.
 fn is_label(value: Figure) -> bool {
     let mantissa = value.value / 10f64.powf(value.value.log10().floor());
     value.value > 0.0 && [1.0, 2.0, 5.0, 10.0].iter().any(|label| (mantissa - label).abs() < 1e-6)
@@ -87,7 +88,7 @@ fn coarse_by_record(row: &Row, value: Figure) -> bool {
     row.resolution.is_some_and(|step| value.value <= 20.0 * step)
 }
 
-/// R05: every quantile is a round label while other times are not.
+/// R05: every quantile is a bucket boundary while other times are not.
 pub fn labels(_: &Run, row: &Row) -> Option<Noticed> {
     let quantiles = &row.quantiles;
     let all = quantiles.len() >= 3
@@ -107,7 +108,7 @@ pub fn labels(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R06: the quantiles end at the last bucket's label, the times do not.
+/// R06: the quantiles end at the last bucket's boundary, but the times do not.
 pub fn open_bucket(_: &Run, row: &Row) -> Option<Noticed> {
     let max = row.max?;
     let [.., (_, lower), (q, label)] = row.quantiles[..] else { return None };
@@ -124,7 +125,7 @@ pub fn open_bucket(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R07: quantiles that rest on fewer than ten requests.
+/// R07: quantiles based on fewer than ten requests.
 pub fn support(_: &Run, row: &Row) -> Option<Noticed> {
     let n = row.count()? as f64;
     let weak = row.quantiles.iter().filter(|(q, _)| n * (1.0 - q) * (1.0 + 1e-9) < 10.0);
@@ -137,7 +138,7 @@ pub fn support(_: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// R08: a quantile that is mixed with the maximum.
+/// R08: a quantile that is interpolated with the maximum.
 pub fn interpolated(_: &Run, row: &Row) -> Option<Noticed> {
     let n = row.count()? as f64;
     let max = row.max?;
@@ -156,7 +157,7 @@ pub fn interpolated(_: &Run, row: &Row) -> Option<Noticed> {
     )
 }
 
-/// A7: a tail that piles up at one value.
+/// A7: the tail is clipped at one value.
 pub fn clipped(run: &Run, row: &Row) -> Option<Noticed> {
     let max = row.max?;
     let n = row.count()? as f64;
@@ -176,7 +177,7 @@ pub fn clipped(run: &Run, row: &Row) -> Option<Noticed> {
     })
 }
 
-/// A17: times of a few steps of the tool's record.
+/// A17: times of only a few resolution steps of the tool.
 pub fn resolution(_: &Run, row: &Row) -> Option<Noticed> {
     let median = row.quantile(0.5).or(row.mean)?;
     let step = row.resolution.unwrap_or(0.0).max(median.step);

@@ -1,4 +1,5 @@
-//! Time, in two kinds: CLOCK_MONOTONIC with one `timerfd` a worker, and virtual time.
+//! Time, in two kinds: the real clock (CLOCK_MONOTONIC with one `timerfd` per worker) and virtual
+//! time.
 //!
 //! Everything from pacing to report runs on both. Instants are nanoseconds; on the real clock they
 //! are CLOCK_MONOTONIC, which all processes of the machine share.

@@ -79,7 +79,7 @@ fn the_real_timer_fires_at_or_after_each_instant_in_order() {
             task.await.unwrap();
         }
         assert_eq!(*order.borrow(), [0, 3, 6, 9]);
-        // An instant that is already past, and one set while a later one is armed.
+        // An instant that is already past, and an instant set while a later one is armed.
         clock.sleep_until(from).await;
         let mut later = pin!(clock.sleep_until(clock.now() + 60_000_000_000));
         let mut context = Context::from_waker(Waker::noop());

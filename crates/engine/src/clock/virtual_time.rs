@@ -1,4 +1,4 @@
-//! Virtual time: it stands still while anything can run, and jumps when everything waits.
+//! Virtual time: it stops while any task can run, and jumps ahead when every task waits.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use super::Clock;
 
 /// A clock for the tasks of one thread, advanced by that thread's runtime.
 ///
-/// tokio's own paused time has a grain of 1 ms; this one counts single nanoseconds. Tasks that wait
-/// for the same instant wake in the order in which they began to wait. The lock is there because
-/// the runtime wants its hooks to be `Send`; only one thread ever takes it.
+/// tokio's own paused time has a resolution of 1 ms; this clock counts single nanoseconds. Tasks
+/// that wait for the same instant wake in the order in which they began to wait. The lock is only
+/// there because the runtime requires `Send` hooks; a single thread takes it.
 #[derive(Debug, Clone, Default)]
 pub struct Virtual {
     state: Arc<Mutex<State>>,
@@ -34,8 +34,8 @@ impl Virtual {
 
     /// A runtime for this thread that advances the clock whenever no task can run.
     ///
-    /// It has neither sockets nor timers of its own. It panics when every task waits and none of
-    /// them for an instant, since nothing could ever happen again.
+    /// It has neither sockets nor timers of its own. It panics if every task waits and none of them
+    /// for an instant, because then nothing could ever happen again.
     ///
     /// Errors: what the operating system says when the runtime cannot be made
     pub fn runtime(&self) -> io::Result<LocalRuntime> {
@@ -45,7 +45,7 @@ impl Virtual {
             .build_local(LocalOptions::default())
     }
 
-    /// Jumps to the earliest instant and wakes all who wait for it.
+    /// Jumps to the earliest instant and wakes all tasks that wait for it.
     fn advance(&self) {
         let now = {
             let mut state = self.state();
@@ -60,7 +60,7 @@ impl Virtual {
         }
     }
 
-    /// The lock is released before the task is woken: waking may drop a task, and with it a wait.
+    /// Releases the lock before the task is woken: waking may drop a task, and with it a wait.
     fn pop_due(&self, now: u64) -> Option<Waker> {
         self.state().waits.pop_due(now)
     }

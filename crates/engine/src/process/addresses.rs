@@ -1,4 +1,4 @@
-//! Addresses of started processes, and the placeholders that stand for them.
+//! Addresses of started processes, and the placeholders for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ impl Addresses {
         })
     }
 
-    /// Registers a process that will be started, so that an early reference to it is not taken for an unknown name.
+    /// Registers a process that will be started, so that an early reference to it does not look like an unknown name.
     pub(super) fn expect(&mut self, name: &str) {
         self.expected.insert(name.to_owned());
     }
@@ -76,7 +76,7 @@ impl Addresses {
                 Some(name) => self.value(name, own)?,
                 None => None,
             };
-            // Other text is copied up to its next brace only, which may open a placeholder.
+            // Copies other text only up to its next brace, which may open a placeholder.
             let taken = match &value {
                 Some(_) => end,
                 None => 1 + usize::from(rest.starts_with("{{")),

@@ -13,13 +13,13 @@ use rustix::thread::CpuSet;
 
 use super::child::{PAUSE, prepare};
 
-/// Bytes of what it prints on stderr that are kept.
+/// Most bytes of its stderr that are kept.
 const STDERR_LIMIT: u64 = 4 << 10;
 
 /// Limits of a captured program.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureLimits {
-    /// Time until it has ended.
+    /// Time limit for the program to end.
     pub within: Duration,
     /// Bytes on its stdout.
     pub bytes: u64,
@@ -49,7 +49,7 @@ pub enum CaptureError {
 
 /// Runs a program without input and returns its stdout.
 ///
-/// Errors: it does not end well within the limits; then it is killed with all of its group
+/// Errors: it fails or exceeds the limits; then it is killed with its whole group
 pub fn capture(
     program: &Path,
     arguments: &[String],
@@ -80,12 +80,12 @@ pub fn capture(
     Err(CaptureError::Failed { status: in_words(status), complaint })
 }
 
-/// Reads a pipe up to one byte beyond a limit, on a thread of its own: a pipe may stay open longer than the deadline.
+/// Reads a pipe up to one byte beyond a limit, on a separate thread: a pipe may stay open longer than the deadline.
 fn read(pipe: impl Read + Send + 'static, limit: u64) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all that there is.
+        // After an error, the bytes read so far are the result.
         let _ = pipe.take(limit + 1).read_to_end(&mut bytes);
         let _ = sender.send(bytes);
     });
@@ -96,7 +96,7 @@ fn received(bytes: &Receiver<Vec<u8>>, deadline: Instant) -> Option<Vec<u8>> {
     bytes.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
 }
 
-/// A child that is killed, with its group, and reaped when dropped; unless it has ended by itself.
+/// A child that is killed, with its group, and reaped when dropped, unless it has ended by itself.
 struct CapturedProcess {
     process: Child,
     has_ended: bool,
@@ -120,7 +120,7 @@ impl CapturedProcess {
 
 impl Drop for CapturedProcess {
     fn drop(&mut self) {
-        // Its process id is not reused before it is reaped.
+        // Its process id is not reused until it is reaped.
         if !self.has_ended {
             let _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);
             let _ = self.process.wait();

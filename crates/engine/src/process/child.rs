@@ -1,4 +1,4 @@
-//! One child process: started in a group of its own, listened to, and always reaped.
+//! One child process: started in its own group, its output read, and always reaped.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -18,7 +18,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use super::ready::ReadyLine;
 use super::usage;
 
-/// The listen address of a system: a port of the kernel's choice.
+/// The listen address of a system: the kernel chooses the port.
 pub(super) const ANY_PORT: &str = "127.0.0.1:0";
 /// Lines of output that are kept for a message.
 const LINES_KEPT: usize = 12;
@@ -26,14 +26,14 @@ const LINES_KEPT: usize = 12;
 const LINE_KEPT: usize = 500;
 /// Longest line that is read whole; a longer one comes in pieces.
 const LINE_LIMIT: u64 = 1 << 20;
-/// Pause between two looks at a process that is expected to do something.
+/// Pause between two checks of a process.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
-/// How long a killed process may take to vanish, which it does at once unless the kernel holds it.
+/// How long a killed process may take to disappear; that is immediate unless the kernel holds it.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-/// How long the last words of a dead process are waited for.
+/// How long to wait for the last output of a dead process.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(250);
 
-/// A running child. Dropping it stops it, and everything that it started.
+/// A running child. Dropping it stops it and everything that it started.
 #[derive(Debug)]
 pub(super) struct Child {
     argv: Vec<String>,
@@ -51,10 +51,10 @@ pub(super) struct Child {
 impl Child {
     /// Starts a program without a shell, on these processors.
     ///
-    /// The kernel ends it when the thread that called this ends, however that comes about. So the
-    /// caller's thread must live as long as the child should.
+    /// The kernel ends it when the calling thread ends, for any reason. So the caller's thread must
+    /// live as long as the child should.
     ///
-    /// Errors: what the system says, for example that there is no such program
+    /// Errors: those of the operating system, for example that the program does not exist
     pub fn spawn(argv: &[String], cores: CpuSet, stop_within: Duration) -> io::Result<Self> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
@@ -87,7 +87,8 @@ impl Child {
         })
     }
 
-    /// Starts the same program anew, with the address of the first at which it had a free port.
+    /// Starts the same program again; if its port was assigned, it gets the address of the first
+    /// start.
     ///
     /// Errors: as [`Child::spawn`]
     pub fn again(&self, listened: Option<&str>) -> io::Result<Self> {
@@ -108,7 +109,7 @@ impl Child {
         self.ready.try_recv().ok()
     }
 
-    /// How it ended, in words, if it has.
+    /// How it ended, in words, if it has ended.
     pub fn ended(&mut self) -> Option<String> {
         if self.ended.is_none() {
             self.ended = self.process.try_wait().ok().flatten();
@@ -116,7 +117,7 @@ impl Child {
         self.ended.map(in_words)
     }
 
-    /// The last lines that it printed; those of a dead process are waited for a moment.
+    /// The last lines that it printed; waits a moment for those of a dead process.
     pub fn output(&self) -> Vec<String> {
         if self.ended.is_some() {
             let deadline = Instant::now() + LAST_WORDS_WITHIN;
@@ -128,7 +129,8 @@ impl Child {
         tail.iter().cloned().collect()
     }
 
-    /// Ends it and all that it started: asks, waits, kills. Says whether it had to be killed.
+    /// Ends it and everything that it started: asks, waits, kills. Returns whether it had to be
+    /// killed.
     pub fn stop(&mut self) -> bool {
         if self.stopped {
             return false;
@@ -136,7 +138,7 @@ impl Child {
         self.stopped = true;
         let strays = self.strays();
         self.signal(Signal::TERM, &strays);
-        // What was frozen can end only when it goes on.
+        // A frozen process can end only after it continues.
         self.signal(Signal::CONT, &strays);
         if self.wait_until_gone(self.stop_within, &strays) {
             return false;
@@ -146,7 +148,7 @@ impl Child {
         true
     }
 
-    /// Kills it and all that it started, and collects them.
+    /// Kills it and everything that it started, and reaps them.
     pub fn kill(&mut self) {
         self.stopped = true;
         let strays = self.strays();
@@ -154,7 +156,7 @@ impl Child {
         self.wait_until_gone(KILLED_WITHIN, &strays);
     }
 
-    /// Sends a signal to it and all that it started.
+    /// Sends a signal to it and everything that it started.
     pub fn send(&self, signal: Signal) {
         self.signal(signal, &self.strays());
     }
@@ -169,7 +171,7 @@ impl Child {
     }
 
     fn signal(&self, signal: Signal, strays: &[Pid]) {
-        // A process that is already gone is what we want.
+        // A process that has already ended is fine.
         let _ = kill_process_group(self.group, signal);
         for stray in strays {
             let _ = kill_process(*stray, signal);
@@ -194,8 +196,9 @@ impl Child {
         }
     }
 
-    /// Collects orphans, which come to us because this process is a reaper (see the launcher). Only
-    /// after the leader was collected, so that its status is not lost here.
+    /// Reaps orphans, which become children of this process because it is a subreaper (see the
+    /// launcher). This must happen after the leader was reaped, so that the leader's status is not
+    /// lost here.
     fn reap(&self, strays: &[Pid]) {
         while matches!(waitpgid(self.group, WaitOptions::NOHANG), Ok(Some(_))) {}
         for stray in strays {
@@ -210,7 +213,7 @@ impl Drop for Child {
     }
 }
 
-/// Sets what must be set between fork and exec.
+/// Sets the process attributes that must be set between fork and exec.
 #[expect(unsafe_code, reason = "the standard library has no other way to run code before exec")]
 pub(super) fn prepare(command: &mut Command, cores: CpuSet) {
     let parent = getpid();
@@ -233,7 +236,7 @@ pub(super) fn prepare(command: &mut Command, cores: CpuSet) {
     }
 }
 
-/// Reads a pipe to its end, so that the child never waits for us; keeps the last lines.
+/// Reads a pipe to its end, so that the child never blocks on it; keeps the last lines.
 fn listen(
     pipe: impl Read + Send + 'static,
     tail: Arc<Mutex<VecDeque<String>>>,

@@ -1,8 +1,8 @@
-//! Why a process could not be started or did not get ready.
+//! Why a process could not be started or did not become ready.
 
 use std::time::Duration;
 
-/// A trial that cannot begin, because one of its processes does not.
+/// A process that does not start, so the trial cannot begin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessError {
     /// The command cannot be run.
@@ -12,7 +12,7 @@ pub enum ProcessError {
         name: String,
         /// The program.
         command: String,
-        /// What the system said.
+        /// The error of the operating system.
         reason: String,
     },
     /// It ended before it was ready.
@@ -22,37 +22,37 @@ pub enum ProcessError {
         name: String,
         /// Exit status or signal, in words.
         status: String,
-        /// The last lines of what it printed.
+        /// The last lines that it printed.
         output: Vec<String>,
     },
-    /// It did not get ready in time.
+    /// It did not become ready in time.
     #[error("{name} is not ready after {within:?}: {waited_for}{}", quoted(.output))]
     NotReady {
         /// Its name in the experiment.
         name: String,
-        /// The bound.
+        /// The time limit.
         within: Duration,
-        /// What was waited for and not seen.
+        /// The missing sign of readiness.
         waited_for: String,
-        /// The last lines of what it printed.
+        /// The last lines that it printed.
         output: Vec<String>,
     },
     /// A placeholder has no value.
     #[error("{name}: {reason}")]
     Placeholder {
-        /// Where the placeholder stands.
+        /// The process or target with the placeholder.
         name: String,
         /// What is wrong.
         reason: String,
     },
-    /// A folder or a port of its own could not be created.
+    /// A scratch folder or a port for it could not be created.
     #[error("{name}: cannot get {what}: {reason}")]
     Resource {
         /// Its name in the experiment.
         name: String,
         /// The folder or port.
         what: String,
-        /// What the system said.
+        /// The error of the operating system.
         reason: String,
     },
     /// A fault names a part that cannot be hit.
@@ -72,7 +72,7 @@ pub enum ProcessError {
 }
 
 impl ProcessError {
-    /// One thing to do, where one is known.
+    /// One thing to do, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Spawn { .. } => Some("check that the program is installed and in PATH"),

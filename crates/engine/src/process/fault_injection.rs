@@ -8,9 +8,9 @@ use super::parts;
 use super::running::{Processes, Running};
 
 impl Processes {
-    /// Checks that the part which a fault will hit exists. A whole process needs no check: it was started.
+    /// Checks that the part which a fault will hit exists. A whole process needs no check, because it was started.
     ///
-    /// Errors: why the part could not be hit
+    /// Errors: why the part cannot be hit
     pub(super) fn expect(&self, whom: &FaultTarget) -> Result<(), ProcessError> {
         let Some(part) = &whom.part else { return Ok(()) };
         let running = self.position(whom).map(|place| &self.running[place]);
@@ -21,7 +21,7 @@ impl Processes {
     /// Injects one step of a fault. Returns within some milliseconds: it does not wait until a restarted process is
     /// ready.
     ///
-    /// Errors: a sentence on why it could not be done
+    /// Errors: a sentence that says why it failed
     pub fn inject(&mut self, step: &FaultStep) -> Result<(), String> {
         let place = self.position(&step.whom)?;
         match &step.whom.part {
@@ -65,13 +65,13 @@ impl Running {
         self.child.kill();
         let address = self.addresses.listening.get("http").map(String::as_str);
         self.child = self.child.again(address).map_err(|error| error.to_string())?;
-        // The parts of the old ready line have ended.
+        // The parts of the old ready line are gone.
         self.parts = parts::Parts::default();
         self.end_is_known = false;
         Ok(())
     }
 
-    /// The same for one of its parts, whose end aborts nothing: the process itself may restart it.
+    /// The same for a part of a process. Its end aborts nothing: the process itself may restart it.
     fn inject_into_part(&mut self, part: &str, action: FaultAction) -> Result<(), String> {
         if let Some(status) = self.child.ended() {
             return Err(format!("the process that started it has ended: {status}"));
@@ -82,7 +82,7 @@ impl Running {
             FaultAction::Kill => (Signal::KILL, self.parts.find(part, leader)?),
             FaultAction::Stop => (Signal::TERM, self.parts.find(part, leader)?),
             FaultAction::Freeze => (Signal::STOP, self.parts.find(part, leader)?),
-            // The processes that were frozen, not their successors.
+            // Continue the processes that were frozen, not their successors.
             FaultAction::Continue => {
                 let frozen = self.frozen.remove(part);
                 (Signal::CONT, frozen.ok_or_else(|| "it was not frozen".to_owned())?)

@@ -20,18 +20,18 @@ use super::running::{Processes, Running};
 use super::scratch::Scratch;
 use crate::placement::core_set;
 
-/// How processes are started.
+/// The settings for starting processes.
 #[derive(Debug, Clone)]
 pub struct Launcher {
-    /// The program that serves each system which the plan names.
+    /// For each system in the plan, the program that serves it.
     pub programs: BTreeMap<String, PathBuf>,
     /// Where scratch folders are made.
     pub scratch_root: PathBuf,
-    /// Processors that they may use; any, if empty.
+    /// Processors that they may use; empty for all.
     pub cores: Vec<usize>,
-    /// Bound of the wait for each to be ready, where the plan says nothing.
+    /// Time limit for each to become ready, if the plan has none.
     pub ready_within: Duration,
-    /// Bound of the wait for each to end when asked to, before it is killed.
+    /// Time limit for each to end when asked to, before it is killed.
     pub stop_within: Duration,
 }
 
@@ -49,9 +49,9 @@ struct ProcessSpec<'a> {
 }
 
 impl Launcher {
-    /// Default bound of the wait for readiness.
+    /// Default time limit for readiness.
     pub const READY_WITHIN: Duration = Duration::from_secs(10);
-    /// Default bound of the wait for a process to end by itself.
+    /// Default time limit for a process to end by itself.
     pub const STOP_WITHIN: Duration = Duration::from_secs(5);
 
     /// A launcher with the default bounds.
@@ -69,12 +69,12 @@ impl Launcher {
         }
     }
 
-    /// Starts services, system and observers, in this spec; what was started is stopped again
-    /// where one of them fails.
+    /// Starts services, system and observers, in this order. If one of them fails, those that were started are stopped
+    /// again.
     ///
-    /// The kernel ends the children when the calling thread ends, so that they cannot outlive this
-    /// process even if it is killed: call it on a thread that lives through the trial. Makes this
-    /// process the reaper of orphaned descendants.
+    /// The kernel ends the children when the calling thread ends, so they cannot outlive this process even if it is
+    /// killed: call it on a thread that lives through the trial. Makes this process the reaper of orphaned
+    /// descendants.
     ///
     /// Errors: the first process that does not start, with what it printed; a fault that names an unknown part
     pub fn start(
@@ -82,7 +82,7 @@ impl Launcher {
         arm: &Arm,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Processes, ProcessError> {
-        // Where the kernel refuses, orphans go to init, which reaps them as well as we would.
+        // If the kernel refuses, init adopts orphans and reaps them as well.
         let _ = set_child_subreaper(Some(getpid()));
         let line = Ready::Line;
         let none = BTreeMap::new();
@@ -128,7 +128,7 @@ impl Launcher {
             let running = self.start_one(spec, &processes.addresses, interrupted)?;
             processes.add(spec.placeholder, running);
         }
-        // A fault that cannot be injected must show now, and not in the middle of the load.
+        // A fault that cannot be injected must fail now, not in the middle of the load.
         arm.faults.iter().try_for_each(|fault| processes.expect(&fault.whom))?;
         Ok(processes)
     }
@@ -180,7 +180,7 @@ impl Launcher {
         Ok(running.with_scratch(scratch))
     }
 
-    /// The program that serves a system; empty for a command, whose arguments begin with its program.
+    /// The program that serves a system; empty for a command, whose arguments start with its program.
     fn program(&self, spec: &ProcessSpec<'_>) -> Result<Vec<String>, ProcessError> {
         let Start::Serve(system) = spec.start else { return Ok(Vec::new()) };
         let program = self.programs.get(system).and_then(|path| path.to_str());
@@ -203,7 +203,7 @@ impl Launcher {
         let deadline = Instant::now() + spec.within;
         loop {
             let seen = is_ready(spec.ready, child, port);
-            // Checked after readiness, so that another process at the port is not taken for a dead child.
+            // Checked after readiness, because another process at the port could look like a ready child.
             if let Some(status) = child.ended() {
                 return Err(ProcessError::Died { name, status, output: child.output() });
             }
@@ -230,7 +230,7 @@ fn misplaced(spec: &ProcessSpec<'_>, reason: String) -> ProcessError {
     ProcessError::Placeholder { name: spec.name.to_owned(), reason }
 }
 
-/// The command line before placeholders are filled, without the program that serves a system.
+/// The command line with unfilled placeholders, without the program that serves a system.
 fn arguments(spec: &ProcessSpec<'_>) -> Vec<String> {
     match spec.start {
         Start::Command(argv) => argv.clone(),
@@ -248,10 +248,10 @@ fn arguments(spec: &ProcessSpec<'_>) -> Vec<String> {
     }
 }
 
-/// Readiness seen, with the line where there is one.
+/// The ready state, with the ready line if there is one.
 #[expect(clippy::option_option, reason = "not ready, ready without a line, ready with one")]
 fn is_ready(ready: &Ready, child: &Child, port: u16) -> Option<Option<ReadyLine>> {
-    // One attempt is bounded, so that death and the user's wish are noticed in between.
+    // Each attempt is short, so that the loop notices an end of the process and a request to stop.
     let attempt = Duration::from_millis(500);
     match ready {
         Ready::Line => child.ready_line().map(Some),
@@ -271,7 +271,7 @@ fn waited_for(ready: &Ready, port: u16) -> String {
     }
 }
 
-/// Addresses of a process that is ready. What its ready line lists counts more than the port that we gave it.
+/// Addresses of a ready process. The addresses in its ready line override the assigned port.
 fn addresses_of(port: Option<u16>, line: Option<&ReadyLine>) -> ProcessAddresses {
     let given = port.map(|port| format!("127.0.0.1:{port}"));
     let mut listening = line.map(|line| line.listening.clone()).unwrap_or_default();

@@ -1,10 +1,9 @@
 //! Processes that a trial starts: services, the system under test, observers.
 //!
-//! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and gives
-//! [`Processes`], which measures them, notices their death, and stops them in reverse, always: also
-//! on panic, and by the kernel if this process is killed. [`capture()`] runs a program and returns its
-//! output. No other module starts processes. Not here: what the figures mean, and what an observer's
-//! answer proves (see `judge`).
+//! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and returns [`Processes`], which
+//! measures them, notices when one ends, and always stops them in reverse order: also on panic, and by the kernel if
+//! this process is killed. [`capture()`] runs a program and returns its output. No other module starts processes. Not
+//! here: the meaning of the figures, and what an observer's answer proves (see `judge`).
 
 mod addresses;
 mod capture;

@@ -1,4 +1,4 @@
-//! What observers counted, read back after the drain.
+//! The counts of observers, read after the drain.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use super::probe;
 pub struct Observation {
     /// Its name in the experiment.
     pub name: String,
-    /// What must hold, as written.
+    /// The expectation as written, if there is one.
     pub expect: Option<String>,
-    /// What it counted; a sentence where it could not be read.
+    /// Its counts; a sentence if they could not be read.
     pub answer: Result<Observed, String>,
 }
 
 /// The answer of an observer.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct Observed {
-    /// What `received` counts, in the plural, such as `answers judged`.
+    /// What `received` counts, as a plural noun such as `answers judged`.
     #[serde(default)]
     pub counts: Option<String>,
     /// Arrived.
@@ -39,15 +39,15 @@ pub struct Observed {
     /// From sending to arrival: a histogram in HdrHistogram's V2 compressed form, in base64.
     #[serde(default)]
     pub delivery_time: Option<String>,
-    /// Anything else it says.
+    /// All other fields.
     #[serde(default)]
     pub detail: BTreeMap<String, Value>,
 }
 
 impl Observed {
-    /// Asks an observer.
+    /// Reads an observer's counts.
     ///
-    /// Errors: a sentence on what went wrong
+    /// Errors: a sentence that says what went wrong
     pub(super) fn read(address: &str, within: Duration) -> Result<Self, String> {
         let (status, body) = probe::get(address, "/observed", within)
             .map_err(|error| format!("GET http://{address}/observed: {error}"))?;

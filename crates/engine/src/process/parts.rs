@@ -1,9 +1,9 @@
-//! The parts of a process, as its ready line names them: found again after a restart, and signalled only where they
-//! are certain to be ours.
+//! The parts of a process that its ready line names: they are found again after a restart, and signalled only if they
+//! are certain to belong to this trial.
 //!
 //! The kernel reuses process ids. So a part is identified by its id and its start time, and its successor by parent
-//! and name. A process is opened (a pidfd) before it is checked and signalled: it must descend from what we started
-//! and still be the process that was meant.
+//! and name. A process is opened (a pidfd) before it is checked and signalled: it must descend from a process that the
+//! trial started, and it must still be the intended process.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Part {
         self.last_read.as_ref().is_some_and(|known| known.identity() == usage.identity())
     }
 
-    /// Whether this process may be its successor; only after it has ended.
+    /// Whether this process may be its successor; `false` until it has ended.
     fn may_be_replaced_by(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
         let Some(known) = &self.last_read else { return false };
         let is_alive = members.get(&known.pid).is_some_and(|one| self.is(one) && !one.ended);
@@ -44,7 +44,7 @@ impl Part {
 }
 
 impl Parts {
-    /// These, as they are now, of what `leader` started.
+    /// The current processes of these parts; `leader` is the process that the trial started.
     pub fn of(named: &[NamedProcess], leader: u32) -> Self {
         let part = |named: &NamedProcess| Part {
             name: named.name.clone(),
@@ -55,12 +55,12 @@ impl Parts {
         Self { parts: named.iter().map(part).collect(), original }
     }
 
-    /// The processes that were named, beyond doubt.
+    /// The processes that were named, identified beyond doubt.
     pub fn identities(&self) -> Vec<Identity> {
         self.parts.iter().filter_map(|part| part.last_read.as_ref()).map(Usage::identity).collect()
     }
 
-    /// The name of the part that this process is: one that was named, or its successor. `None` where several parts are
+    /// The name of this process's part: the process was named, or is a successor. `None` if several parts are
     /// possible.
     pub fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> Option<&str> {
         let named = self.parts.iter().find(|part| part.is(usage));
@@ -121,7 +121,7 @@ impl Parts {
         let part = part.ok_or_else(|| format!("no part of this name is known: {name}"))?;
         let found = match living().find(|one| part.is(one)) {
             Some(same) => {
-                // Its successor is recognised by its name, which it may have changed since.
+                // A successor is recognised by its name, which the process may have changed since the last read.
                 part.last_read = Some(same.clone());
                 same
             }
@@ -151,7 +151,8 @@ pub(super) fn send(leader: u32, wanted: &[Identity], signal: Signal) -> bool {
         Some((*identity, pidfd_open(pid, PidfdFlags::empty()).ok()?))
     };
     let opened: Vec<_> = wanted.iter().filter_map(open).collect();
-    // After that, so that what was opened is what is looked at: its number is its own as long as it is there.
+    // Checked after opening: while it is open, another process cannot get its id, so the check and the signal reach
+    // the same process.
     let members = usage::family(leader, &[]);
     let is_ours = |wanted: &Identity| {
         members.get(&wanted.pid).is_some_and(|one| one.identity() == *wanted && !one.ended)

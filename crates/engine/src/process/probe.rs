@@ -1,4 +1,4 @@
-//! The least client that can ask a process how it is: one HTTP/1.0 `GET`, bounded in time and size.
+//! A minimal client for checking a process: one HTTP/1.0 `GET`, with limits of time and size.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -9,8 +9,8 @@ const ANSWER_LIMIT: usize = 64 << 20;
 
 /// A port of the loopback interface that is free now.
 ///
-/// It is free because the kernel just gave it and it was closed again; another process may take
-/// it in between, and then ours ends at once and says so.
+/// The kernel assigned it just now, and it was closed again. Another process may take it in
+/// between; then ours ends at once with an error.
 pub(super) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,27 +1,27 @@
-//! The line by which a process says that it accepts work.
+//! The line that a process prints when it is ready.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a system prints on stdout once it accepts work.
+/// The line that a system prints on stdout once it is ready.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct ReadyLine {
     ready: bool,
-    /// What it calls itself.
+    /// Its own name for itself.
     #[serde(default)]
     pub system: String,
-    /// Its version, if it says one.
+    /// Its version, if it reports one.
     #[serde(default)]
     pub version: Option<String>,
-    /// Addresses, by what listens there.
+    /// Addresses, by the name of the listener.
     #[serde(default)]
     pub listening: BTreeMap<String, String>,
     /// Its processes.
     #[serde(default)]
     pub processes: Vec<NamedProcess>,
-    /// Configuration in force, as read back from the running parts.
+    /// The effective configuration, as read back from the running parts.
     #[serde(default)]
     pub effective: BTreeMap<String, Value>,
 }
@@ -29,14 +29,14 @@ pub struct ReadyLine {
 /// One process of a system.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct NamedProcess {
-    /// What it does.
+    /// Its role.
     pub name: String,
     /// Its id.
     pub pid: u32,
 }
 
 impl ReadyLine {
-    /// The ready line, if this is one; a process may print other lines before it.
+    /// Parses the ready line; `None` for any other line, which a process may print before it.
     pub(super) fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().filter(|line: &Self| line.ready)
     }

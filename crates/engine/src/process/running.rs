@@ -1,4 +1,4 @@
-//! The running processes of a trial: what they use, whether they are alive, and their end.
+//! The running processes of a trial: their resource use, whether they run, and their end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub struct Death {
     pub output: Vec<String>,
 }
 
-/// One process that was started and got ready. The folder outlives the process that uses it: fields
-/// are dropped in order.
+/// A process that was started and became ready. Fields are dropped in order, so the folder outlives the process that
+/// uses it.
 #[derive(Debug)]
 pub(super) struct Running {
     name: String,
@@ -49,11 +49,11 @@ pub(super) struct Running {
     line: Option<ReadyLine>,
     /// Its processes, as the ready line names them.
     pub parts: Parts,
-    /// Those that were frozen, by the part that they are.
+    /// The frozen processes of each part.
     pub frozen: BTreeMap<String, Vec<Identity>>,
     begin: BTreeMap<u32, Usage>,
     end: BTreeMap<u32, Usage>,
-    /// What those used in the measure phase that were killed in it.
+    /// Usage in the measure phase of processes that were killed in it.
     past: Vec<Process>,
     /// Whether its end was planned or has been reported.
     pub end_is_known: bool,
@@ -99,7 +99,7 @@ impl Running {
         }
     }
 
-    /// All its processes, by the names that they have here.
+    /// All its processes, by process id.
     fn family(&self) -> BTreeMap<u32, Usage> {
         let members = usage::family(self.child.pid(), &self.parts.identities());
         let named = members.iter().map(|(pid, usage)| {
@@ -108,7 +108,8 @@ impl Running {
         named.collect()
     }
 
-    /// Its own name for a process, else the experiment's for the first one, else the kernel's.
+    /// The ready line's name for a process; otherwise the experiment's name for the first process, and the kernel's
+    /// name for others.
     fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> String {
         match self.parts.name_of(usage, members) {
             Some(part) => part.to_owned(),
@@ -117,8 +118,8 @@ impl Running {
         }
     }
 
-    /// Keeps what these have used so far, since they are about to end. From here on that counts as their start value,
-    /// also for a parent that waits for them.
+    /// Records the usage of these processes before they are killed. It then becomes their start value, also for a
+    /// parent that waits for them.
     pub fn keep_usage(&mut self, is_meant: impl Fn(u32) -> bool) {
         let mut now = self.family();
         now.retain(|pid, _| is_meant(*pid));
@@ -131,7 +132,7 @@ impl Running {
         let mut processes: Vec<Process> = Vec::new();
         for used in self.past.iter().cloned().chain(used) {
             let is_same = |one: &&mut Process| (one.pid, &one.name) == (used.pid, &used.name);
-            // One that was asked to end and did not.
+            // The process was asked to end and did not.
             match processes.iter_mut().find(is_same) {
                 Some(known) => {
                     known.cpu_ns += used.cpu_ns;
@@ -166,7 +167,7 @@ impl Processes {
         self.running.push(running);
     }
 
-    /// Addresses that placeholders in targets stand for.
+    /// The addresses that placeholders in targets refer to.
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
     }
@@ -177,7 +178,7 @@ impl Processes {
         self.running.iter().map(|running| (running.name.clone(), pids(running))).collect()
     }
 
-    /// Reads what they have used so far: the measure phase begins.
+    /// Reads the usage at the start of the measure phase.
     pub fn begin_measure(&mut self) {
         for running in &mut self.running {
             running.read_ready_line();
@@ -185,8 +186,8 @@ impl Processes {
         }
     }
 
-    /// Reads it again: the measure phase ends. Before [`Processes::stop`], which leaves nothing to
-    /// be read.
+    /// Reads the usage at the end of the measure phase. Call it before [`Processes::stop`], after which nothing can be
+    /// read.
     pub fn end_measure(&mut self) {
         for running in &mut self.running {
             running.read_ready_line();
@@ -194,7 +195,7 @@ impl Processes {
         }
     }
 
-    /// The next process found dead, each once. Cheap enough for every second: one system call each.
+    /// The next process that has ended, each once. Cheap enough for every second: one system call each.
     pub fn died(&mut self) -> Option<Death> {
         self.running.iter_mut().filter(|running| !running.end_is_known).find_map(|running| {
             let status = running.child.ended()?;
@@ -204,17 +205,17 @@ impl Processes {
         })
     }
 
-    /// What each used in the measure phase, with the configuration it says it has.
+    /// The usage of each in the measure phase, with the configuration that it reports.
     pub fn facts(&self) -> Vec<System> {
         self.running.iter().map(Running::facts).collect()
     }
 
-    /// Asks every observer what it counted, each within this bound.
+    /// Reads the counts of every observer.
     ///
-    /// One that the system itself keeps is asked at the address that the system's ready line lists
-    /// under the observer's name, or else at its `http` address.
+    /// An observer that the system itself runs is read at the address that the system's ready line lists under the
+    /// observer's name, otherwise at its `http` address.
     ///
-    /// Each is given the time that the plan says, or else this.
+    /// The time limit for each is the plan's, otherwise `within`.
     pub fn observe(&self, within: Duration) -> Vec<Observation> {
         self.observers
             .iter()
@@ -242,7 +243,7 @@ impl Processes {
 
     /// Stops all, the last one first: asks each to end, waits, kills.
     ///
-    /// Gives a sentence for each that did not end when asked to.
+    /// Returns a sentence for each that did not end when asked to.
     pub fn stop(mut self) -> Vec<String> {
         self.stop_all()
     }

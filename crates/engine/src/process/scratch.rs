@@ -1,15 +1,15 @@
-//! A folder of its own for a process, removed afterwards.
+//! A scratch folder for a process, removed afterwards.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Exists as long as this value.
+/// A folder that exists as long as this value.
 #[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A fresh folder below `root`, which is made if it is not there.
+    /// A fresh folder below `root`, which is created if it is missing.
     pub fn new(root: &Path, name: &str) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
@@ -32,7 +32,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nobody is left to be told; what remains lies below the root that the caller chose.
+        // Errors cannot be reported here; the rest stays below the root that the caller chose.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

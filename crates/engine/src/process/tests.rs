@@ -1,4 +1,4 @@
-//! Real children: `/bin/sh` scripts that get ready, die, dawdle, or refuse to end.
+//! Real children: `/bin/sh` scripts that become ready, die, are slow, or refuse to end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -86,7 +86,7 @@ fn never() -> bool {
     false
 }
 
-/// Whether the process is there; a zombie is not.
+/// Whether the process is running; a zombie is not.
 fn lives(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
@@ -241,7 +241,7 @@ fn the_kernel_ends_the_children_of_a_parent_that_could_not() {
     let folder = Folder::new();
     let launcher = folder.launcher();
     let arm = arm(vec![service("x", &format!("{READY}; exec sleep 1000"))]);
-    // The end of the starting thread is what the kernel acts upon, as it does when we are killed.
+    // The kernel acts on the end of the starting thread, just as when this process is killed.
     let pid = std::thread::spawn(move || {
         let processes = launcher.start(&arm, &never).unwrap();
         let pid = processes.pids()[0].1[0];
@@ -303,7 +303,7 @@ fn a_served_system_gets_its_settings_with_addresses_filled_in() {
         "#!/bin/sh\nprintf '%s\\n' \"$@\" > {}; {READY}; exec sleep 1000\n",
         seen.display()
     );
-    // Written by another process: what a process holds open for writing cannot be executed, and another test may start
+    // Another process writes the file: a file that is open for writing cannot be executed, and another test may start
     // a child that inherits it.
     let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";
     let mut written = std::process::Command::new("sh");

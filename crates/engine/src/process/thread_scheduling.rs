@@ -1,24 +1,25 @@
-//! How the kernel schedules the calling thread: the one system call for it that has no safe wrapper.
+//! How the kernel schedules the calling thread; uses the one system call for it without a safe
+//! wrapper.
 //!
-//! Not here: which scheduling is asked for (see [`crate::trial`]).
+//! Not here: the choice of the scheduling (see [`crate::trial`]).
 
 use std::io;
 
 /// `SCHED_FIFO` at the lowest real-time priority, for the calling thread alone.
 ///
-/// Errors: what the kernel says, for example that it is not permitted
+/// Errors: those of the kernel, for example that it is not permitted
 pub(crate) fn become_fifo() -> io::Result<()> {
     set(libc::SCHED_FIFO, 0, 1)
 }
 
 /// `SCHED_OTHER` with this nice value, for the calling thread alone.
 ///
-/// Errors: what the kernel says, for example that it is not permitted
+/// Errors: those of the kernel, for example that it is not permitted
 pub(crate) fn become_nice(nice: i32) -> io::Result<()> {
     set(libc::SCHED_OTHER, nice, 0)
 }
 
-/// What the thread starts, thread or process, gets `SCHED_OTHER` and a nice value of 0 or more.
+/// Threads and processes that this thread starts get `SCHED_OTHER` and a nice value of 0 or more.
 #[expect(unsafe_code, reason = "no crate in use has a safe wrapper of sched_setattr(2)")]
 fn set(policy: i32, nice: i32, priority: u32) -> io::Result<()> {
     let attributes = libc::sched_attr {

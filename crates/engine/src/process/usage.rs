@@ -1,4 +1,4 @@
-//! CPU time, waiting for a processor, and memory of processes, their descendants included, from `/proc`.
+//! CPU time, time waiting for a processor, and memory of processes and their descendants, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,20 +16,20 @@ pub(super) struct Usage {
     pub parent: u32,
     pub group: u32,
     pub name: String,
-    /// When it was started, in kernel ticks since that of the machine.
+    /// Its start, in kernel ticks since the start of the machine.
     pub started: u64,
-    /// Whether it has ended, and only waits to be collected.
+    /// Whether it has ended and waits to be reaped.
     pub ended: bool,
     /// Its own CPU time, in kernel ticks.
     pub ticks: u64,
     /// CPU time of its children that have ended and were waited for, in kernel ticks.
     pub waited_ticks: u64,
-    /// Time in which its living threads were ready to run and had no processor.
+    /// Time in which its living threads were ready to run but had no processor.
     pub run_queue_ns: u64,
     pub rss_peak_bytes: u64,
 }
 
-/// A process beyond doubt: its number is given to another one when it is gone, but not with this start.
+/// Identifies a process: its id may be reused after its end, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     pub pid: u32,
@@ -71,7 +71,7 @@ pub(super) fn family(leader: u32, others: &[Identity]) -> BTreeMap<u32, Usage> {
     members
 }
 
-/// Over all threads that the process has now: the kernel keeps this figure for each thread alone.
+/// The sum over the process's current threads, because the kernel reports it per thread.
 fn run_queue_ns(pid: u32) -> u64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
     let schedstats =
@@ -79,12 +79,12 @@ fn run_queue_ns(pid: u32) -> u64 {
     schedstats.filter_map(|text| text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()).sum()
 }
 
-/// What `/proc` says of this process; `None` if it is gone.
+/// A process from `/proc`; `None` if it is gone.
 pub(super) fn one(pid: u32) -> Option<Usage> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Of these processes: this one, and behind it its group and all descendants.
+/// From these processes: `first`, followed by its group and all descendants.
 pub(super) fn below(members: &BTreeMap<u32, Usage>, first: u32) -> Vec<Identity> {
     let below = select(members.values().cloned().collect(), first, &[]);
     let (first, rest): (Vec<_>, Vec<_>) =
@@ -92,10 +92,10 @@ pub(super) fn below(members: &BTreeMap<u32, Usage>, first: u32) -> Vec<Identity>
     [first, rest].concat()
 }
 
-/// What each process used from `begin` to `end`.
+/// The usage of each process from `begin` to `end`.
 ///
-/// A child that ended in between is charged to its parent, which waited for it: of the parent's
-/// growth that is the child's whole CPU time, and so what it had used before `begin` is taken off.
+/// If a child ended in between, its parent waited for it and is charged with it: the parent's growth includes the
+/// child's whole CPU time, so the child's usage before `begin` is subtracted.
 pub(super) fn used(begin: &BTreeMap<u32, Usage>, end: &BTreeMap<u32, Usage>) -> Vec<Process> {
     let tick_ns = 1_000_000_000 / clock_ticks_per_second().max(1);
     let total = |usage: &Usage| usage.ticks + usage.waited_ticks;
@@ -145,7 +145,7 @@ fn select(all: Vec<Usage>, leader: u32, others: &[Identity]) -> BTreeMap<u32, Us
     all.into_iter().filter(|one| chosen.contains(&one.pid)).map(|one| (one.pid, one)).collect()
 }
 
-/// One line of `/proc/PID/stat`; the name stands in parentheses and may itself contain any.
+/// Parses `/proc/PID/stat`; the name is in parentheses and may contain parentheses itself.
 fn parse(stat: &str) -> Option<Usage> {
     let (open, close) = (stat.find('(')?, stat.rfind(')')?);
     let fields: Vec<&str> = stat.get(close + 1..)?.split_ascii_whitespace().collect();
@@ -212,7 +212,8 @@ mod tests {
         assert_eq!(below(50), [50, 51]);
     }
 
-    /// A part is settled when it is killed: 60 ticks are its own, and not of who waits for it.
+    /// A part's usage is recorded when it is killed: 60 ticks count for the part, not for the parent that waits for
+    /// it.
     #[test]
     fn what_was_settled_is_charged_to_nobody_else() {
         let mut begin = map(&[usage(10, 1, 10, 100, 5), usage(11, 10, 10, 40, 0)]);
@@ -223,7 +224,7 @@ mod tests {
         };
         assert_eq!(spent(&begin, &now), [(11, 60)]);
         begin.extend(now);
-        // It had two ticks more to live; who came in its place has used 7.
+        // It used two more ticks before it ended; its successor has used 7.
         let end = map(&[usage(10, 1, 10, 130, 5 + 102), usage(12, 10, 10, 7, 0)]);
         assert_eq!(spent(&begin, &end), [(10, 32), (12, 7)]);
     }

@@ -1,4 +1,5 @@
-//! Readings at the start, each second, and at the end of the measure phase, made into facts.
+//! Takes readings at the start, every second, and at the end of the measure phase, and turns them
+//! into facts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +16,10 @@ use super::throttling::Throttling;
 use super::{Timing, open_files, status_field, time_wait_sockets};
 use crate::process::own_cpu_ns;
 
-/// Share of a limit from which on it is worth a note.
+/// Share of a limit that gives a note.
 const NEAR: f64 = 0.8;
 
-/// Watches the generator during the measure phase. About a dozen small files a reading.
+/// Watches the generator during the measure phase. Each reading takes about a dozen small files.
 #[derive(Debug)]
 pub struct SelfCheck {
     began_at: u64,
@@ -31,12 +32,12 @@ pub struct SelfCheck {
     time_wait_max: Option<u64>,
 }
 
-/// Where a worker's thread is found.
+/// The thread of a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerThread {
-    /// The kernel's id of it, see [`super::current_task`].
+    /// Its kernel id, see [`super::current_task`].
     pub id: u32,
-    /// What it counts itself.
+    /// Its own count of polling time.
     pub polled: Polled,
 }
 
@@ -46,7 +47,7 @@ impl WorkerThread {
     }
 }
 
-/// A worker's thread: a last reading is kept, since nothing can be read once it has ended.
+/// A worker's thread with the last reading, because an ended thread cannot be read.
 #[derive(Debug)]
 struct Worker {
     thread: WorkerThread,
@@ -78,7 +79,7 @@ impl Reading {
 impl SelfCheck {
     /// The measure phase begins at this instant, in nanoseconds of the trial's clock.
     ///
-    /// Shape:  one thread a worker, in the order of the workers
+    /// Shape:  one thread per worker, in the order of the workers
     pub fn begin(now: u64, workers: &[WorkerThread], timing: Timing, placement: Placement) -> Self {
         let throttling = Throttling::find();
         let worker = |thread: &WorkerThread| {
@@ -97,7 +98,7 @@ impl SelfCheck {
         }
     }
 
-    /// Each second: peaks, and the workers as long as they live.
+    /// Takes the readings of each second: peaks, and the workers while they live.
     pub fn sample(&mut self) {
         for worker in &mut self.workers {
             worker.last = worker.thread.read().or(worker.last);
@@ -106,9 +107,9 @@ impl SelfCheck {
         self.time_wait_max = self.time_wait_max.max(time_wait_sockets());
     }
 
-    /// The measure phase has ended at this instant. Best called while the workers still live.
+    /// Ends the measure phase at this instant. Best called while the workers still live.
     ///
-    /// Gives the facts, and what was added to each TCP counter of the network namespace.
+    /// Returns the facts, and the growth of each TCP counter in the network namespace.
     pub fn end(mut self, now: u64) -> (GeneratorFacts, BTreeMap<String, i64>) {
         self.sample();
         let end = Reading::take(self.throttling.as_ref());
@@ -207,7 +208,8 @@ mod tests {
         drop(file);
         let begin = check.workers[0].begin.unwrap().cpu_ns;
         let process_begin = check.begin.process_cpu_ns;
-        // The two clocks are not of one moment: a thread's may be some ticks behind its process's.
+        // The two clocks are not read at the same time: a thread's clock may lag its process's by
+        // some ticks.
         while Task::read(current_task()).unwrap().cpu_ns < begin + 1_000_000
             || own_cpu_ns() < process_begin + 1_000_000
         {}

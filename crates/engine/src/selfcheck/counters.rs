@@ -1,4 +1,4 @@
-//! The kernel's TCP counters, which tell a lost segment from a slow target.
+//! The kernel's TCP counters, which distinguish lost segments from a slow target.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,13 +22,13 @@ const EXTENDED: [&str; 16] = [
     "TCPRcvQDrop",
     "TCPZeroWindowDrop",
 ];
-/// From `/proc/net/snmp`, group `Tcp`. `OutSegs` is what `RetransSegs` is a share of.
+/// From `/proc/net/snmp`, group `Tcp`. `RetransSegs` is judged as a share of `OutSegs`.
 const PLAIN: [&str; 5] = ["RetransSegs", "OutSegs", "AttemptFails", "EstabResets", "OutRsts"];
 
 /// Counters by name, at one instant.
 pub(super) type Counters = BTreeMap<String, i64>;
 
-/// Reads the counters; those that this kernel does not have are absent.
+/// Reads the counters; counters that this kernel lacks are absent.
 pub(super) fn read() -> Counters {
     let mut counters = Counters::new();
     for (file, group, names) in
@@ -40,19 +40,19 @@ pub(super) fn read() -> Counters {
     counters
 }
 
-/// How many retries of a SYN this kernel sends a second apart; none where it does not know the setting.
+/// The number of SYN retries that this kernel sends one second apart; none if it lacks the setting.
 pub(super) fn syn_linear_timeouts() -> u32 {
     let setting = fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_linear_timeouts");
     setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// What was added to each counter that both readings have.
+/// The growth of each counter that both readings have.
 pub(super) fn deltas(begin: &Counters, end: &Counters) -> Counters {
     end.iter().filter_map(|(name, value)| Some((name.clone(), value - begin.get(name)?))).collect()
 }
 
-/// Counters come as a line of names and a line of values, both begun by the group's name. Their order
-/// changes with the kernel's version.
+/// Parses a line of names and a line of values that both begin with the group's name. The order of counters depends on
+/// the kernel version.
 fn parse<'a>(text: &'a str, group: &str) -> impl Iterator<Item = (String, i64)> + use<'a> {
     let prefix = format!("{group}:");
     let mut lines = text.lines().filter_map(move |line| line.strip_prefix(prefix.as_str()));

@@ -1,10 +1,10 @@
-//! File descriptors in use, and sockets that wait out their TIME_WAIT.
+//! File descriptors in use, and sockets in TIME_WAIT.
 
 use std::fs;
 
 /// File descriptors that this process has open; 0 if that cannot be read.
 pub(crate) fn open_files() -> u64 {
-    // The listing itself holds one.
+    // Listing the folder needs a descriptor, too.
     fs::read_dir("/proc/self/fd").map_or(0, |entries| (entries.count() as u64).saturating_sub(1))
 }
 

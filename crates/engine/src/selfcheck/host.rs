@@ -1,4 +1,4 @@
-//! The processors of the machine: who used them, time that the hypervisor took away, and pressure.
+//! The machine's processors: time used by programs, steal time, and pressure.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use rustix::param::clock_ticks_per_second;
 /// Time of all processors so far, in kernel ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ProcessorTime {
-    /// In programs and for them in the kernel. Interrupts belong to no program, and network traffic over loopback makes
-    /// many of them.
+    /// Time of programs and of the kernel on their behalf. Excludes interrupts: they belong to no program, and network
+    /// traffic over loopback causes many.
     pub programs: u64,
     pub steal: u64,
     pub total: u64,
@@ -19,8 +19,8 @@ impl ProcessorTime {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line: user nice system idle iowait irq softirq steal guest guest_nice. Guests are
-    /// counted in user and nice already.
+    /// Parses the first line: user nice system idle iowait irq softirq steal guest guest_nice. user and nice already
+    /// include the guests.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let numbers: Option<Vec<u64>> =
@@ -30,7 +30,7 @@ impl ProcessorTime {
         Some(Self { programs, steal: numbers[7], total: numbers.iter().sum() })
     }
 
-    /// Time of programs since an earlier reading.
+    /// CPU time of programs since an earlier reading.
     pub fn programs_ns_since(self, earlier: Self) -> u64 {
         let tick_ns = 1_000_000_000 / clock_ticks_per_second().max(1);
         self.programs.saturating_sub(earlier.programs) * tick_ns

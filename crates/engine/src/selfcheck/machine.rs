@@ -1,4 +1,4 @@
-//! What machine this is.
+//! Describes the machine.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use record::summary::{Machine, Placement};
 
 use super::status::{field, words};
 
-/// Facts about the machine of the generator; what cannot be read is empty or 0.
+/// Facts about the machine of the generator; a value that cannot be read is empty or 0.
 pub fn machine(placement: Placement) -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let line = |path: &str| read(path).trim().to_owned();
@@ -21,7 +21,7 @@ pub fn machine(placement: Placement) -> Machine {
     }
 }
 
-/// Not every architecture names its model there.
+/// Some architectures do not name their model there.
 fn cpu_model(cpuinfo: &str) -> String {
     let names = ["model name", "Model", "Hardware", "cpu model", "uarch"];
     names.iter().find_map(|name| words(cpuinfo, name)).unwrap_or("").to_owned()

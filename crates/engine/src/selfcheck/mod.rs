@@ -1,9 +1,9 @@
-//! The generator as a suspect: what the kernel says about it, read at start, each second, and end.
+//! Checks the generator itself: kernel figures, read at the start, every second, and at the end.
 //!
-//! Files of `/proc` and `/sys` are read by small functions; what they say is parsed by pure ones. A
-//! file that is missing (no control group, no pressure figures) makes a note, never an error. All
-//! TCP counters are those of the whole network namespace. Not here: any threshold that would judge
-//! a trial (see `judge`): effects decide, resources only name the cause.
+//! Small functions read files of `/proc` and `/sys`, and pure functions parse them. A missing file
+//! (no control group, no pressure figures) gives a note, never an error. All TCP counters are those
+//! of the whole network namespace. Not here: thresholds that judge a trial (see `judge`): effects
+//! decide, and resource figures only name the cause.
 
 mod check;
 mod counters;

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-/// What kernels leave by default. Those from 6.12 on keep the rest for ordinary threads by a server of theirs
-/// (`fair_server`), whatever the settings say.
+/// The kernel's default. Kernels from 6.12 on reserve the rest for ordinary threads (`fair_server`), whatever the
+/// settings are.
 const MOST: f64 = 0.95;
 
-/// In [0, 1]; beyond it the kernel stops a real-time thread until the period is over.
+/// In [0, 1]; a real-time thread that uses more is stopped until the end of the period.
 pub(crate) fn real_time_share() -> f64 {
     let read = |name: &str| {
         let text = fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
@@ -15,7 +15,7 @@ pub(crate) fn real_time_share() -> f64 {
     share(read("sched_rt_runtime_us"), read("sched_rt_period_us"))
 }
 
-/// A negative time is no limit.
+/// A negative time means no limit.
 fn share(runtime_us: Option<i64>, period_us: Option<i64>) -> f64 {
     match (runtime_us, period_us) {
         (Some(runtime), Some(period)) if runtime >= 0 && period > 0 => {

@@ -1,11 +1,11 @@
 //! Lines of the form `Name: 123 kB`, as in `/proc/PID/status`, `/proc/meminfo`, `/proc/cpuinfo`.
 
-/// The number of the first line with this name, its unit left out.
+/// The number on the first line with this name, without its unit.
 pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     words(text, name)?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// What the first line with this name says.
+/// The value on the first line with this name.
 pub(super) fn words<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (left, right) = line.split_once(':')?;

@@ -1,17 +1,17 @@
-//! Threads of this process: time on a processor, time waiting for one, switches not asked for.
+//! Threads of this process: time on a processor, time waiting for one, involuntary switches.
 
 use std::fs;
 
 use super::status::field;
 
-/// What the kernel says about one thread so far. A running thread is charged at each tick of its
-/// processor, and so a reading may lag by a few milliseconds.
+/// The kernel's figures for one thread so far. The kernel charges a running thread at each tick of
+/// its processor, so a reading may lag by a few milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Default)]
 pub(super) struct Task {
     pub cpu_ns: u64,
     pub run_queue_ns: u64,
     pub involuntary_switches: u64,
-    /// Of what the kernel takes for work, polling that found nothing: only the thread itself knows.
+    /// The part of the CPU time that was polling without a result: only the thread itself knows it.
     pub polled_ns: u64,
 }
 
@@ -37,12 +37,12 @@ impl Task {
         Some(Self { cpu_ns, run_queue_ns, involuntary_switches, polled_ns: 0 })
     }
 
-    /// Time on a processor without what it only polled in.
+    /// CPU time without polling.
     pub fn worked_ns(&self) -> u64 {
         self.cpu_ns.saturating_sub(self.polled_ns)
     }
 
-    /// What was added since an earlier reading.
+    /// The growth since an earlier reading.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn this_thread_is_found_and_a_stranger_is_not() {
-        // A fresh thread is charged at its first tick.
+        // The kernel charges a new thread at its first tick.
         while Task::read(current_task()).unwrap().cpu_ns == 0 {}
         assert_eq!(Task::read(u32::MAX), None);
     }

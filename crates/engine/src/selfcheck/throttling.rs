@@ -1,9 +1,9 @@
-//! Time for which the control group was not allowed to run, in either version of control groups.
+//! Time for which the control group was throttled, in either version of control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A `cpu.stat` that knows of throttling.
+/// A `cpu.stat` with throttling figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Throttling(PathBuf);
 
@@ -20,8 +20,8 @@ impl Throttling {
     }
 }
 
-/// Files in which to look, the most specific first. Inside a container the path of the group may
-/// not be there, and the root of the mount is the group itself.
+/// Files to look in, the most specific first. Inside a container the path of the group may not
+/// exist; then the root of the mount is the group itself.
 fn candidates(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {

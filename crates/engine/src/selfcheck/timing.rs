@@ -1,6 +1,6 @@
-//! What the clock costs and how late the timer is, measured once at the start.
+//! The cost of reading the clock and the lateness of the timer, measured once at the start.
 
-/// Clock and timer as they were found.
+/// Measured properties of clock and timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
     /// Overshoot of the timer: median, in nanoseconds.
@@ -10,14 +10,14 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Readings over which the cost of one is taken.
+    /// Number of clock readings whose mean cost is taken.
     const READINGS: u64 = 1_000;
-    /// Sleeps over which the overshoot is taken, and the length of each: 20 ms in all.
+    /// Number of sleeps whose overshoot is taken, and the length of each: 20 ms in all.
     const SLEEPS: u64 = 100;
     const SLEEP_NS: u64 = 200_000;
 
-    /// Measures, on a clock and with a sleep until an instant that the caller brings, so that it is
-    /// the pacer's own timer that is judged.
+    /// Measures with the caller's clock and sleep, so that the result describes the pacer's own
+    /// timer.
     pub fn measure(mut now: impl FnMut() -> u64, mut sleep_until: impl FnMut(u64)) -> Self {
         let begin = now();
         for _ in 0..Self::READINGS {

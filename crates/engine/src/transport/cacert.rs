@@ -1,6 +1,6 @@
 //! Verifies servers against the certificates of `cacert`: as authorities, and as server certificates themselves.
 //!
-//! A self-signed certificate is often marked as an authority's, which rustls refuses as a server's certificate.
+//! A self-signed certificate is often marked as an authority; rustls refuses such a certificate for a server.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ pub(super) struct CacertVerifier {
 }
 
 impl CacertVerifier {
-    /// Whether this is a given certificate for this name, and was refused only because of its issuer.
+    /// Whether this is a given certificate with this name that was refused only because of its issuer.
     ///
-    /// Dates are checked before the issuer: one that has expired was refused because of that.
+    /// rustls checks dates before the issuer, so an expired certificate has another error.
     fn trusts(&self, shown: &CertificateDer<'_>, name: &ServerName<'_>, refused: &Error) -> bool {
         let issuer = matches!(
             refused,
             Error::InvalidCertificate(
                 CertificateError::UnknownIssuer
-                    // Another authority has the name of the one that signed it.
+                    // The signing authority has the same name as another one.
                     | CertificateError::BadSignature
-                    // It is a certificate of an authority.
+                    // The certificate is marked as an authority.
                     | CertificateError::Other(_)
             )
         );

@@ -1,4 +1,4 @@
-//! Where to connect: an address as people write it, resolved once, before the run.
+//! Where to connect: parses a target's address and resolves it once, before the run.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -10,16 +10,16 @@ use url::{Host, Url};
 use super::error::TransportError;
 use super::tls::Tls;
 
-/// A target made ready to be connected to: resolved once, before the run.
+/// A target that is ready for connecting: resolved once, before the run.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// Host and port as the URL names them, for `Host` headers; of a channel its path.
+    /// Host and port as the URL names them, for `Host` headers; for a channel its path.
     pub authority: String,
     /// Where to connect.
     pub address: Address,
-    /// TLS from the first byte, if the URL asks for it.
+    /// TLS from the first byte, if the URL requests it.
     pub tls: Option<Tls>,
-    /// TLS that the conversation may go over to later, where the protocol has that (`STARTTLS`); see [`super::secure`].
+    /// TLS that the protocol may switch to later (`STARTTLS`); see [`super::secure`].
     pub upgrade: Option<Tls>,
 }
 
@@ -30,14 +30,14 @@ pub enum Address {
     Tcp(Vec<SocketAddr>),
     /// A Unix socket.
     Unix(PathBuf),
-    /// A channel over shared memory, by the Unix socket over which its memory is handed.
+    /// A channel over shared memory, by the Unix socket that hands its memory over.
     Channel(PathBuf),
     /// A server of the virtual network, by name.
     Memory(String),
 }
 
 impl Address {
-    /// File descriptors that a connection holds: a channel is its socket, and what wakes its client.
+    /// File descriptors of a connection: a channel needs two, its socket and a wake-up descriptor.
     pub fn descriptors(&self) -> u64 {
         match self {
             Self::Tcp(_) | Self::Unix(_) | Self::Memory(_) => 1,
@@ -46,7 +46,7 @@ impl Address {
     }
 }
 
-/// What follows a URL's scheme, and what that means for the transport.
+/// The kind of address after a URL's scheme.
 #[derive(Debug, Clone, Copy)]
 enum SchemeKind {
     /// A host.
@@ -62,7 +62,7 @@ enum SchemeKind {
     Path,
 }
 
-/// Every scheme that a URL may have.
+/// Every supported scheme.
 const SCHEMES: [(&str, SchemeKind); 5] = [
     ("http", SchemeKind::Host { port: 80, is_secure: false, upgrades: false }),
     ("https", SchemeKind::Host { port: 443, is_secure: true, upgrades: false }),
@@ -85,11 +85,11 @@ impl SchemeKind {
 }
 
 impl Endpoint {
-    /// Resolves a target: parses its URL, asks the resolver once, reads certificates.
+    /// Resolves a target: parses its URL, queries the resolver once, reads certificates.
     ///
-    /// It blocks (resolver, files), and so belongs before the run.
+    /// It blocks (resolver, files), so call it before the run.
     ///
-    /// Errors: an address of another form, a name without address, an unreadable certificate
+    /// Errors: an invalid address, a name without an address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
         let url = parse(&target.url)?;
         let SchemeKind::Host { port, is_secure, upgrades } = SchemeKind::of(&url)? else {
@@ -161,7 +161,7 @@ fn parse(text: &str) -> Result<Url, TransportError> {
     Ok(url)
 }
 
-/// The host. URLs of other schemes than those of the web leave an address of version 4 as text.
+/// The host. For other schemes than those of the web, URLs leave an IPv4 address as text.
 fn host(url: &Url) -> Option<Host> {
     match url.host()?.to_owned() {
         Host::Domain(name) if name.is_empty() => None,
@@ -170,14 +170,14 @@ fn host(url: &Url) -> Option<Host> {
     }
 }
 
-/// A place written as `host`, `host:port`, `[v6]` or `[v6]:port`.
+/// An address written as `host`, `host:port`, `[v6]` or `[v6]:port`.
 fn lookup_place(place: &str, default_port: u16) -> Result<Vec<SocketAddr>, TransportError> {
     if let Ok(ip) = place.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, default_port)]);
     }
     let url = Url::parse(&format!("http://{place}/"))
         .map_err(|error| TransportError::url(place, &format!("connect_to: {error}")))?;
-    // The parser drops a port that is the scheme's default, so that `:80` must be seen in the text.
+    // The parser drops a port that is the scheme's default, so `:80` must be found in the text.
     let port = match url.port() {
         Some(port) => port,
         None if place.ends_with(":80") => 80,
@@ -274,7 +274,7 @@ mod tests {
     fn an_address_of_this_machine_differs_from_another() {
         let here = |url: &str| Endpoint::resolve(&target(url)).unwrap().is_on_this_machine();
         assert!(here("http://127.0.0.1:1/") && here("http://0.0.0.0:1/"));
-        // Of a block that is for documents, and belongs to no machine (RFC 5737).
+        // An address from a documentation block that belongs to no machine (RFC 5737).
         assert!(!here("http://192.0.2.1:1/"));
     }
 

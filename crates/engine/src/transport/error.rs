@@ -3,7 +3,7 @@
 /// Why a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// The address is not one that can be connected to.
+    /// The address cannot be connected to.
     #[error("target {url}: {reason}")]
     Url {
         /// As written.
@@ -40,7 +40,7 @@ impl TransportError {
         Self::Url { url: url.to_owned(), reason: reason.to_owned() }
     }
 
-    /// One thing to do, where one is known.
+    /// One thing to do, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Url { .. } => {

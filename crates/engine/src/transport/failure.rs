@@ -1,19 +1,19 @@
-//! From errors of the operating system and of TLS to kinds of failure.
+//! Maps errors of the operating system and of TLS to kinds of failure.
 
 use std::io::{self, ErrorKind};
 
 use record::FailureKind;
 use rustix::io::Errno;
 
-/// Errors that say that this machine, not the target, has run out of something.
+/// Errors that mean that this machine, not the target, has run out of a resource.
 const LOCAL_LIMITS: [Errno; 5] =
     [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL, Errno::NOBUFS, Errno::NOMEM];
 
-/// The kind of failure that an error of connecting, reading or writing stands for.
+/// The kind of failure for an error of connecting, reading or writing.
 ///
-/// A Unix socket that does not exist counts as refused, as does one whose backlog is full: nobody
-/// accepts there. The kernel's own time-out counts as `connect_timeout`, since an established
-/// connection reaches the time-out of the operation first.
+/// A missing Unix socket counts as refused, and so does one with a full backlog: nothing accepts
+/// there. The kernel's own time-out counts as `connect_timeout`, because on an established
+/// connection the operation's time-out comes first.
 pub fn failure_kind(error: &io::Error) -> FailureKind {
     if let Some(kind) = Errno::from_io_error(error).and_then(of_errno) {
         return kind;
@@ -42,7 +42,7 @@ fn of_errno(errno: Errno) -> Option<FailureKind> {
     }
 }
 
-/// What was seen, in words: `connecting to 127.0.0.1:80: connection refused (os error 111)`.
+/// The error in words: `connecting to 127.0.0.1:80: connection refused (os error 111)`.
 pub(super) fn describe(what: &str, error: &io::Error) -> String {
     let text = error.to_string();
     let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! Streams by the kernel's sockets.
+//! Streams over the kernel's sockets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ use crate::exchange::Exchange;
 
 /// The real network: TCP with `TCP_NODELAY`, Unix sockets, TLS over either.
 ///
-/// Streams end by an ordinary close. An abort would spare a port its TIME_WAIT, and would hide what
-/// closing costs.
+/// Streams end by an ordinary close. A reset would avoid TIME_WAIT, but would hide the cost of
+/// closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kernel;
 
@@ -57,7 +57,7 @@ impl Network for Kernel {
     }
 }
 
-/// Awaits a socket and stamps `connect`, also where it fails: that time was spent connecting.
+/// Awaits a socket and stamps `connect`, even if connecting fails: that time was spent connecting.
 async fn connected<S, C: Clock>(
     connecting: impl Future<Output = io::Result<S>>,
     endpoint: &Endpoint,
@@ -86,9 +86,10 @@ async fn connect_tcp(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Goes over to TLS on a stream that has none, as `STARTTLS` does, and stamps `tls`.
+/// Switches a plain stream to TLS, as `STARTTLS` does, and stamps `tls`.
 ///
-/// Nothing may have been read ahead of the handshake: anyone could have injected bytes in the clear.
+/// No bytes may have been read ahead of the handshake: anyone could have injected them in the
+/// clear.
 ///
 /// Errors: the endpoint has no TLS, or the stream has it already; a failed handshake
 pub async fn secure<C: Clock>(
@@ -114,8 +115,8 @@ pub async fn secure<C: Clock>(
     }
 }
 
-/// Makes the handshake and stamps `tls`. What the peer says or fails to say counts as `tls`, unless
-/// it broke the connection.
+/// Performs the handshake and stamps `tls`. Failures of the peer count as `tls`, unless the
+/// connection broke.
 async fn handshake<S: AsyncRead + AsyncWrite + Unpin, C: Clock>(
     tls: &Tls,
     socket: S,

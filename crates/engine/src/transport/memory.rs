@@ -1,6 +1,6 @@
 //! The virtual network: servers that are tasks of the same thread, over in-memory pipes.
 //!
-//! With virtual time, and with it alone, a conversation takes exactly as long as the server waits.
+//! With virtual time only: a conversation takes exactly as long as the server waits.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::exchange::Exchange;
 /// Bytes that a pipe holds in each direction before the writer must wait.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// What a server does with its end of a connection.
+/// The server's side of a connection.
 pub type Serving = Pin<Box<dyn Future<Output = ()>>>;
 
-/// How a server answers a wish to connect.
+/// How a server answers a connection attempt.
 pub enum Accept {
     /// Takes the connection, and runs this with the server's end of it.
     Serve(Box<dyn FnOnce(DuplexStream) -> Serving>),

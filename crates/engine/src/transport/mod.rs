@@ -1,8 +1,8 @@
-//! What carries the bytes: TCP, TLS, Unix sockets, and in-memory pipes for virtual time.
+//! Transports: TCP, TLS, Unix sockets, and in-memory pipes for virtual time.
 //!
-//! Addresses are resolved once, before the run ([`Endpoint::resolve`]); what opens streams while it
-//! goes on is a [`Network`]: the [`Kernel`]'s sockets, or a virtual one. Not here: what is said over
-//! a stream (see `drivers`), and time-outs (see `worker`).
+//! Addresses are resolved once, before the run ([`Endpoint::resolve`]). During the run a
+//! [`Network`] opens streams: the [`Kernel`]'s sockets, or a virtual network. Not here: the
+//! protocols (see `drivers`), and time-outs (see `worker`).
 
 mod cacert;
 mod endpoint;
@@ -30,7 +30,7 @@ pub use tls::Tls;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
 
-/// Opens streams. Real sockets implement it, and the virtual network.
+/// Opens streams, over real sockets or over the virtual network.
 #[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]
 pub trait Network: Clone + 'static {
     /// Connects, stamping the `connect` and `tls` spans of the exchange.

@@ -28,14 +28,14 @@ pub fn check_reachable(endpoint: &Endpoint, within: Duration) -> Result<(), (Fai
     })
 }
 
-/// Each address gets an equal share of what is left of the time.
+/// Each address gets an equal share of the remaining time.
 fn connect_tcp(addresses: &[SocketAddr], within: Duration) -> io::Result<()> {
     let deadline = Instant::now() + within;
     let mut last = Err(io::ErrorKind::AddrNotAvailable.into());
     for (index, address) in addresses.iter().enumerate() {
         let left = deadline.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
-        // A time-out of zero is an error of its own kind to the standard library.
+        // The standard library refuses a time-out of zero.
         last = TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))).map(drop);
         if last.is_ok() {
             break;
@@ -44,7 +44,7 @@ fn connect_tcp(addresses: &[SocketAddr], within: Duration) -> io::Result<()> {
     last
 }
 
-/// Does not wait: a full backlog shows that the socket has a listener.
+/// Does not wait: a full backlog also shows that the socket has a listener.
 fn connect_unix(path: &Path) -> io::Result<()> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

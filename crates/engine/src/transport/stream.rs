@@ -28,7 +28,7 @@ impl Stream {
         matches!(self, Self::Tls(_) | Self::TlsUnix(_))
     }
 
-    /// What TLS agreed to speak (ALPN), if it did.
+    /// The protocol that TLS negotiated (ALPN), if there is one.
     pub fn alpn(&self) -> Option<&[u8]> {
         match self {
             Self::Tls(stream) => stream.get_ref().1.alpn_protocol(),

@@ -1,4 +1,4 @@
-//! Real sockets on loopback: TCP, Unix, TLS with certificates made here, and what goes wrong.
+//! Real sockets on loopback: TCP, Unix, TLS with certificates made here, and failures.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,7 +21,7 @@ mod cacert;
 
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// Each reading is one later than the one before, so that stamps are exact.
+/// Each reading is one later than the one before, so that time stamps are exact.
 #[derive(Debug, Clone, Default)]
 struct Counting(Arc<AtomicU64>);
 
@@ -159,7 +159,7 @@ fn a_unix_socket_carries_bytes_both_ways() {
     });
 }
 
-/// A certificate authority, and a server certificate for `localhost` by it.
+/// A certificate authority, and a server certificate for `localhost` that it signs.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -200,7 +200,7 @@ impl Authority {
     }
 }
 
-/// Connects to a TLS server, and sends and gets one byte.
+/// Connects to a TLS server, and exchanges one byte.
 fn converse(
     acceptor: &TlsAcceptor,
     change: impl FnOnce(&mut Target),

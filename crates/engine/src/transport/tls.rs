@@ -1,8 +1,7 @@
-//! TLS by rustls: authorities, client certificates, and no check at all on request.
+//! TLS with rustls: authorities, client certificates, and no check at all on request.
 //!
-//! The crypto provider is named in each configuration; none is installed for the process. Sessions
-//! are never resumed: each connection makes the whole handshake, so that what it costs does not
-//! depend on which connection came before it.
+//! Each configuration names the crypto provider; none is installed for the process. Sessions are never resumed: each
+//! connection performs the whole handshake, so its cost does not depend on earlier connections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use super::cacert::CacertVerifier;
 use super::error::TransportError;
 use crate::file;
 
-/// Bytes of the largest file of certificates or of a key: all authorities of a system take less than one MiB.
+/// Bytes of the largest file of certificates or of a key; all authorities of a system together take less than one MiB.
 const LARGEST: u64 = 16 << 20;
 
 /// TLS towards an endpoint.
@@ -30,14 +29,14 @@ const LARGEST: u64 = 16 << 20;
 pub struct Tls {
     /// Roots, client certificate, versions.
     pub config: Arc<ClientConfig>,
-    /// The name that the certificate must carry.
+    /// The name that the certificate must have.
     pub server_name: ServerName<'static>,
 }
 
 impl Tls {
     /// The configuration that a target asks for.
     ///
-    /// Errors: an unreadable certificate or key, a host that no certificate can carry
+    /// Errors: an unreadable certificate or key, a host that no certificate can have
     pub(super) fn new(target: &Target, host: &Host) -> Result<Self, TransportError> {
         let server_name = match host {
             Host::Domain(name) => ServerName::try_from(name.clone())
@@ -67,14 +66,14 @@ impl Tls {
 
 /// The system's authorities.
 ///
-/// A system without any is no error here: the handshake then fails and says so.
+/// A system without any is no error here: the handshake then fails with a clear error.
 fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     roots
 }
 
-/// The system's authorities, the given ones, and servers that show one of the given certificates itself.
+/// The system's authorities, the given certificates as authorities, and the given certificates as server certificates.
 fn cacert_verifier(
     cacert: &Path,
     provider: Arc<CryptoProvider>,
@@ -98,7 +97,7 @@ fn identify(
     let (cert, key) = match (&target.cert, &target.key) {
         (None, None) => return Ok(builder.with_no_client_auth()),
         (Some(cert), Some(key)) => (cert, key),
-        // One file may hold both, as many tools write it.
+        // One file may contain both, as many tools write it.
         (Some(both), None) => (both, both),
         (None, Some(_)) => {
             return Err(TransportError::Tls("`key` needs `cert`".to_owned()));
@@ -135,8 +134,8 @@ fn unusable(what: &'static str, path: &Path, reason: &str) -> TransportError {
     }
 }
 
-/// Accepts any certificate, for `insecure`. Signatures of the handshake are still checked, since
-/// the key exchange would otherwise prove nothing, not even that the peer has the key it shows.
+/// Accepts any certificate, for `insecure`. It still checks the handshake's signatures, because otherwise nothing
+/// would prove that the peer has the key of its certificate.
 #[derive(Debug)]
 struct AcceptAll {
     provider: Arc<CryptoProvider>,

@@ -1,4 +1,4 @@
-//! Receives the messages of all workers, joins their windows, and gives out events.
+//! Receives the messages of all workers, joins their windows, and emits events.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ pub(super) struct Collector<'a> {
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
     first_failures: Vec<FirstFailure>,
-    /// By worker: how its operations have ended, and up to when.
+    /// By worker: the outcomes of its operations, and the instant up to which they are known.
     streaks: Vec<(Streak, u64)>,
     interrupted: bool,
     /// Why the measure phase ended before the plan did, if it did.
@@ -164,7 +164,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Emits that the measure phase has ended early, once.
+    /// Emits once that the measure phase has ended early.
     fn end_early(&mut self, at: u64, why: EarlyEnd) {
         if self.ended_early.is_none() {
             self.event(at, EventKind::EndedEarly(why.clone()));
@@ -207,7 +207,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Emits that every operation has failed alike, up to the instant that all workers have reported.
+    /// Emits that every operation has failed in the same way, up to the instant that all workers have reported.
     fn emit_if_all_failed(&self) {
         let until = self.streaks.iter().map(|(_, until)| *until).min().unwrap_or(0);
         let streaks = self.streaks.iter().map(|(streak, _)| streak);

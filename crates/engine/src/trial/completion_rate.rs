@@ -1,13 +1,13 @@
-//! How fast operations end, for the screen.
+//! The rate at which operations end, for the screen.
 //!
-//! Workers report whole windows, and not at the instant at which a line is drawn. So each worker's count is divided
-//! by the time that it covers.
+//! Workers report whole windows, not at the instant at which a line is drawn. So each worker's count is divided by the
+//! time that it covers.
 
 use record::Batch;
 
 use crate::worker::Timeline;
 
-/// What workers have reported since the last line.
+/// The workers' reports since the last line.
 #[derive(Debug)]
 pub(super) struct CompletionRate {
     measure_from: u64,
@@ -30,7 +30,7 @@ impl CompletionRate {
         Self { measure_from: from, window: timeline.window, workers: vec![none; workers] }
     }
 
-    /// Nothing is counted before the measure phase.
+    /// Ignores reports from before the measure phase.
     pub(super) fn add(&mut self, batch: &Batch) {
         let interval = &mut self.workers[batch.worker];
         interval.until = batch.until.max(self.measure_from);
@@ -39,7 +39,7 @@ impl CompletionRate {
 
     /// Operations finished a second since the last call; `None` if no worker has reported since.
     ///
-    /// A worker that has reported less than half a window is left for the next call: the rate of so short a time
+    /// A worker that has reported less than half a window is left for the next call: its rate over so short a time
     /// would be noise.
     pub(super) fn take(&mut self) -> Option<f64> {
         let enough = |interval: &&mut Interval| interval.until - interval.from >= self.window / 2;

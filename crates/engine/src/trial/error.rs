@@ -7,7 +7,7 @@ use plan::diagnostic::Diagnostic;
 use crate::process::ProcessError;
 use crate::transport::TransportError;
 
-/// Why a trial could not be executed. What fails during it is data, and not here.
+/// Why a trial could not be executed. Failures during a trial are data, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// A driver refuses an operation.
@@ -19,7 +19,7 @@ pub enum TrialError {
     /// A target cannot be used.
     #[error(transparent)]
     Target(#[from] TransportError),
-    /// The operating system refuses what the generator itself needs.
+    /// The operating system refuses a resource that the generator itself needs.
     #[error("cannot start the generator: {0}")]
     Generator(#[from] io::Error),
 }

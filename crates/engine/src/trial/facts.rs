@@ -17,7 +17,7 @@ pub(super) struct Abort {
     pub role: Option<Role>,
     /// A sentence.
     pub why: String,
-    /// When it was noticed.
+    /// When it was noticed, if known.
     pub at: Option<u64>,
     /// The last lines that it printed.
     pub last_words: Vec<String>,
@@ -30,7 +30,7 @@ impl Abort {
     }
 }
 
-/// Joins the reports of all workers that ended well. `ended_early` is set only where the measure phase did end early.
+/// Joins the reports of all workers that did not fail. `ended_early` is set only if the measure phase did end early.
 pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     workload: &Workload<D>,
@@ -68,12 +68,12 @@ pub(super) fn join<D: Driver>(
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
-        // A failed process also stops the workers; after a stop by the user the failure decides nothing.
+        // A failed process also stops the workers. After a stop by the user, the failure decides nothing.
         interrupted: match abort {
             None => reports.iter().any(|report| report.interrupted),
             Some(_) => setup.stop.requests() > 0,
         },
-        // An aborted trial did not end because enough was known.
+        // An aborted trial was not ended because of its results.
         early_end: ended_early.filter(|_| abort.is_none()).cloned(),
         died_as: abort.as_ref().and_then(|abort| abort.role),
         died_at_ns: abort.as_ref().and_then(|abort| {
@@ -153,7 +153,7 @@ fn in_flight(reports: &[WorkerReport], measure_ns: u64) -> InFlight {
     }
 }
 
-/// Workers share nothing: the pool was saturated for as long as it was on the worst of them.
+/// Workers share nothing: the pool was saturated for as long as on the worst of them.
 fn pool(reports: &[WorkerReport]) -> PoolFacts {
     reports.iter().map(|report| report.pool).fold(PoolFacts::default(), |sum, part| PoolFacts {
         connections_max: sum.connections_max + part.connections_max,

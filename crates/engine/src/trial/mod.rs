@@ -32,14 +32,14 @@ pub use real::{run_together, run_trial};
 pub use setup::{Setup, layout};
 pub use virtual_run::{run_virtual, run_virtual_together};
 
-/// What a trial gives out while it runs.
+/// The output of a running trial.
 #[derive(Debug)]
 pub enum TrialOutput {
-    /// Something happened.
+    /// An event happened.
     Event(Event),
     /// A window is complete.
     Window(Window),
-    /// Raw samples, if they were asked for.
+    /// Raw samples, if they were requested.
     Samples(Vec<RawSample>),
     /// Every operation that has ended since the trial began has failed in the same way. Repeated while that holds.
     AllFailed(AllFailed),

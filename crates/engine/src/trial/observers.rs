@@ -1,4 +1,4 @@
-//! Compares what observers counted with what was sent.
+//! Compares the counts of observers with what was sent.
 
 use plan::criterion::{Operator, TOTAL};
 use plan::expectation::{self, ExpectationTerm, Inequality, ObserverCount};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::process::{Observation, Observed};
 
 /// The observers of a trial, and a sentence for each that could not be read or judged. An expectation that cannot be
-/// judged does not hold, with the reason.
+/// judged does not hold; the sentence gives the reason.
 ///
 /// Shape:  `items`: names of the items of each operation, as in the layout of the totals
 pub(super) fn observed(
@@ -59,7 +59,7 @@ fn silent(name: &str, text: String, reason: String) -> Observer {
 fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Observer {
     let mut detail = observed.detail;
     if let Some(encoded) = observed.delivery_time {
-        // Kept as it came; the distribution is read from it where pages are made.
+        // Kept encoded; pages decode it.
         detail.insert("delivery_time".to_owned(), Value::String(encoded));
     }
     Observer {
@@ -76,7 +76,7 @@ fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Ob
     }
 }
 
-/// What operations sent.
+/// Counts of sent operations.
 struct SentCounts<'a> {
     totals: &'a Totals,
     items: &'a [Vec<String>],
@@ -147,8 +147,8 @@ fn value(
 }
 
 impl SentCounts<'_> {
-    /// A count of an operation, `register.succeeded`, or of all of them, `all.succeeded`, or the sum of an item,
-    /// `multicast.delivered`; with what the warm-up sent, since that arrived, too.
+    /// A count of an operation, `register.succeeded`, or of all operations, `all.succeeded`, or the sum of an item,
+    /// `multicast.delivered`. Includes the warm-up, because its messages arrived, too.
     fn value(&self, term: ExpectationTerm<'_>) -> Option<f64> {
         let (name, what) = term.of_operation()?;
         if name == TOTAL {
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// An observer may judge what was answered, and tell a share of it.
+    /// An observer may judge the answers and report a share.
     #[test]
     fn an_observer_can_report_shares_by_name() {
         let totals = Totals::new(&Layout { operations: vec![], items: vec![], spans: Vec::new() });

@@ -1,8 +1,8 @@
-//! Workers that do not sleep.
+//! Workers that poll instead of sleeping.
 //!
-//! A processor that has nothing to do is put to sleep, by itself or by the hypervisor, and wakes up to some milliseconds
-//! after the timer or the answer that it was to wake for. So late is then what was due, and no load of the machine shows
-//! why. A worker that polls keeps its processor awake, at the price of all of it.
+//! An idle processor goes to sleep, by itself or by the hypervisor, and may wake up to some milliseconds after the
+//! timer or answer that should wake it. Operations are then late by that much, and no load on the machine explains it.
+//! A worker that polls keeps its processor awake, but uses all of it.
 
 use plan::load::Load;
 use record::summary::Placement;
@@ -11,9 +11,9 @@ use tokio::task::yield_now;
 use crate::clock::monotonic;
 use crate::selfcheck::{Polled, PollingEstimate};
 
-/// Whether workers poll, and if not although they were to, the sentence for the record.
+/// Whether workers poll, and, if they should but do not, a note for the record.
 ///
-/// Polling would take from a system the processor that both share.
+/// They do not poll if a system shares their processors: polling would take processor time from it.
 pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String>) {
     let alone = placement.workers_alone();
     let refused = load.busy_poll && !alone;
@@ -21,8 +21,8 @@ pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String
     (load.busy_poll && alone, refused.then(|| note.to_owned()))
 }
 
-/// Keeps the runtime from sleeping for as long as it is there: whoever yields is woken after a look at what is ready,
-/// and no look waits while someone has yielded.
+/// Keeps the runtime from sleeping while this future exists: a task that yields is woken after the runtime has looked
+/// for ready tasks, and the runtime does not wait while a task has yielded.
 pub(super) async fn poll_on(polled: Polled) {
     let (mut turns, mut before) = (PollingEstimate::new(), monotonic());
     loop {

@@ -1,4 +1,4 @@
-//! A trial in real time, or several at once: processes, a pinned thread for each worker, and the conductor on the
+//! A trial in real time, or several at once: processes, a pinned thread for each worker, and the supervisor on the
 //! caller's thread.
 
 use std::cell::RefCell;
@@ -23,14 +23,14 @@ use crate::selfcheck::real_time_share;
 use crate::transport::Endpoint;
 use crate::worker::Workload;
 
-/// From the start of the threads to the first intended start: they must be ready by then.
+/// Time from starting the threads to the first intended start; the threads must be ready by then.
 const LEAD: u64 = 100_000_000;
 /// Time limit for the answer of an observer.
 const OBSERVE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Executes a trial in real time. Blocks the caller's thread, on which `on` is called.
+/// Executes a trial in real time. Blocks the caller's thread, and calls `on` on it.
 ///
-/// Errors: what kept it from being executed; what fails meanwhile is data
+/// Errors: why it could not be executed; failures during the trial are data
 pub fn run_trial<D: Driver>(
     setup: &Setup<'_, D>,
     launcher: &Launcher,
@@ -42,11 +42,11 @@ pub fn run_trial<D: Driver>(
 }
 
 /// Executes trials at the same time. The same workers begin the operations of each trial by its own schedule. Each
-/// trial has processes of its own; they share the remaining processors. `on` gets the index of the trial with each
-/// output. When one trial fails, all end.
+/// trial has its own processes, and all share the remaining processors. `on` gets the index of the trial with each
+/// output. If one trial fails, all end.
 ///
 /// Shape:  at least one; they share their signals, and phases of the same lengths
-/// Errors: what kept any of them from being executed; what fails meanwhile is data
+/// Errors: why one of them could not be executed; failures during the trials are data
 pub fn run_together<D: Driver>(
     setups: &[Setup<'_, D>],
     launcher: &Launcher,
@@ -102,7 +102,7 @@ pub fn run_together<D: Driver>(
     Ok(trials.collect())
 }
 
-/// What is known once all workers have ended.
+/// The results after all workers have ended.
 struct TrialResults {
     failure: Option<ProcessFailure>,
     check: SelfCheckState,
@@ -111,7 +111,7 @@ struct TrialResults {
 }
 
 impl TrialResults {
-    /// The facts of one of the trials; the generator and the machine were those of all.
+    /// The facts of one of the trials; generator and machine are the same for all.
     fn trial<D: Driver>(
         &self,
         setup: &Setup<'_, D>,
@@ -136,7 +136,7 @@ impl TrialResults {
     }
 }
 
-/// Processors for both sides; no more workers than have something to do.
+/// Processors for both sides; no more workers than can be used.
 fn place<D: Driver>(setups: &[Setup<'_, D>]) -> Result<Placement, TrialError> {
     let allowed = placement::allowed_cores()?;
     let wanted = setups[0].arm.load.workers.map(|workers| workers as usize);
@@ -182,7 +182,7 @@ fn prepare<D: Driver>(
     Ok(PreparedMix { endpoints, operations: setup.compile(&targets)? })
 }
 
-/// What the processes used, and what the observers among them counted.
+/// Adds the usage of processes, and the counts of the observers among them.
 fn add_processes(trial: &mut TrialFacts, processes: &Processes, items: &[Vec<String>]) {
     trial.systems = processes.facts();
     let observations = processes.observe(OBSERVE_WITHIN);

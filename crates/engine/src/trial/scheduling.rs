@@ -1,15 +1,15 @@
-//! How workers ask the kernel to schedule them, so that what else runs on the machine does not make them late.
+//! The scheduling that workers request from the kernel, so that other programs on the machine do not make them late.
 //!
-//! `SCHED_FIFO` goes ahead of every ordinary thread. A thread that fills its processor under it starves the rest
-//! of the machine, and the kernel stops it for a while. So a worker that comes near the kernel's limit gives it up,
-//! and one that polls does not ask for it.
+//! `SCHED_FIFO` runs before every ordinary thread. A thread under it that uses its whole processor starves the rest of
+//! the machine, and the kernel stops it for a while. So a worker gives it up when it comes near the kernel's limit,
+//! and a worker that polls does not request it.
 //!
-//! A closed load does not ask either: it is never late, and its waiting shows that the machine is crowded. A target
-//! on the worker's own processor would be delayed by it and look slow, so that workers do not ask there.
+//! A worker with a closed load does not request it either: it is never late, and its waiting shows that the machine is
+//! busy. A target on the worker's own processor would be delayed and look slow, so workers do not request it there.
 //!
-//! A nice value is the second choice, and only against targets on other machines: where the kernel shares
-//! processors out by groups (sessions, control groups), a nice worker takes the share of its group away from a target
-//! that is in the same group, on whichever processor that runs.
+//! A nice value is the second choice, and only for targets on other machines: if the kernel shares processors between
+//! groups (sessions, control groups), a nice worker takes its group's share away from a target in the same group, on
+//! any processor.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -22,29 +22,29 @@ use rustix::thread::{CapabilitySet, capabilities};
 use crate::clock::{Clock, Real};
 use crate::process::{become_fifo, become_nice, thread_cpu_ns};
 
-/// The best nice value there is.
+/// The best nice value.
 const BEST_NICE: i32 = -20;
 /// Share of the kernel's limit up to which a worker keeps `SCHED_FIFO`.
 const NEAR: f64 = 0.9;
-/// Time over which a worker's use of its processor is taken. Two of them and a second's throttling lie far apart: the
-/// kernel does not stop a worker before it gave `SCHED_FIFO` up.
+/// Interval over which a worker's use of its processor is measured. Two intervals are much shorter than the time until
+/// the kernel throttles, so a worker gives up `SCHED_FIFO` before the kernel stops it.
 const SLICE_NS: u64 = 100_000_000;
 
-/// Where the targets run, with the processes that were started for them.
+/// Where the targets run, including the processes that were started for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TargetPlacement {
     /// On other machines, all of them.
     OtherMachines,
-    /// On this machine, which has processors that no worker has.
+    /// On this machine, which has processors without workers.
     OtherProcessors,
     /// On the workers' processors.
     SameProcessors,
 }
 
-/// What decides the scheduling that workers ask for, beside the kernel's permission.
+/// The circumstances that decide the requested scheduling, besides the kernel's permission.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Circumstances {
-    /// Whether priority is wanted at all.
+    /// Whether the user allows priority.
     pub(super) real_time: bool,
     /// Whether the workers poll.
     pub(super) polls: bool,
@@ -52,21 +52,21 @@ pub(super) struct Circumstances {
     pub(super) closed: bool,
     /// Where the targets run.
     pub(super) targets: TargetPlacement,
-    /// Share of its time that the kernel leaves a real-time thread.
+    /// The share of its time that a real-time thread may use.
     pub(super) share: f64,
 }
 
-/// The scheduling that workers ask for.
+/// The scheduling to request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SchedulingRequest {
-    /// `SCHED_FIFO` while the worker uses less than this share of its processor, in (0, 1]; or why not.
+    /// `SCHED_FIFO` while the worker uses less than this share of its processor, in (0, 1]; or why not to request it.
     fifo: Result<f64, SchedulingReason>,
-    /// Without `SCHED_FIFO`, the best nice value.
+    /// Whether to request the best nice value without `SCHED_FIFO`.
     nice: bool,
 }
 
 impl SchedulingRequest {
-    /// The request that fits the circumstances.
+    /// The request for these circumstances.
     pub(super) fn of(circumstances: Circumstances) -> Self {
         let Circumstances { real_time, polls, closed, targets, share } = circumstances;
         let fifo = match () {
@@ -82,7 +82,7 @@ impl SchedulingRequest {
         Self { fifo, nice: real_time && targets == TargetPlacement::OtherMachines }
     }
 
-    /// The same for a worker that shares its processor with others: the kernel's limit is that of all of them.
+    /// The same for a worker that shares its processor with others: together they must stay below the kernel's limit.
     pub(super) fn shared_by(self, workers: usize) -> Self {
         Self { fifo: self.fifo.map(|limit| limit / workers.max(1) as f64), ..self }
     }
@@ -95,7 +95,7 @@ enum Ask {
     Nice(i32),
 }
 
-/// Whether a load has each operation start as soon as the one before it has ended.
+/// Whether each operation of a load starts as soon as the one before it has ended.
 pub(super) fn is_closed(load: &Load) -> bool {
     match load.model {
         Model::Open { .. } => false,
@@ -129,7 +129,7 @@ impl Permissions {
     }
 }
 
-/// Asks for one after the other until one is granted.
+/// Requests each in turn until one is granted.
 fn settle(
     request: SchedulingRequest,
     has: Permissions,
@@ -152,7 +152,7 @@ fn settle(
     Scheduling { policy: SchedulingPolicy::Ordinary, nice, reason }
 }
 
-/// Asks for the calling thread alone.
+/// Makes the request for the calling thread alone.
 pub(super) fn ask(request: SchedulingRequest) -> Scheduling {
     settle(request, Permissions::read(), |ask| match ask {
         Ask::Fifo => become_fifo().is_ok(),
@@ -164,13 +164,13 @@ pub(super) fn ask(request: SchedulingRequest) -> Scheduling {
 fn give_up_fifo(request: SchedulingRequest) -> Scheduling {
     let had = ask(SchedulingRequest { fifo: Err(SchedulingReason::NearLimit), ..request });
     if had.policy == SchedulingPolicy::Ordinary {
-        // Going back to what the thread had before is always permitted.
+        // Returning to the earlier scheduling is always permitted.
         let _ = become_nice(had.nice);
     }
     had
 }
 
-/// Watches the use that the calling worker makes of its processor, until it has no `SCHED_FIFO` to give up.
+/// Watches how much of its processor the calling worker uses, until it has no `SCHED_FIFO` to give up.
 pub(super) async fn keep_within(
     request: SchedulingRequest,
     clock: Real,
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(polling.shared_by(2), polling);
     }
 
-    /// What the kernel permits whom.
+    /// Permissions by user.
     const ROOT: Permissions = Permissions { nice: 0, nice_limit: 20, may_fifo: true };
     const NOBODY: Permissions = Permissions { nice: 0, nice_limit: 20, may_fifo: false };
     const NICE_LIMIT: Permissions = Permissions { nice: 0, nice_limit: -11, may_fifo: false };
@@ -281,7 +281,7 @@ mod tests {
             let request = SchedulingRequest::of(circumstances);
             check(request, ROOT, &all, (Fifo, 0, None));
             check(request, NOBODY, &[], (Ordinary, 0, Some(SchedulingReason::NotPermitted)));
-            // A control group without real-time budget refuses even a permitted thread.
+            // A control group without a real-time budget refuses even a permitted thread.
             check(request, ROOT, &[], (Ordinary, 0, Some(SchedulingReason::NoBudget)));
         }
         check(
@@ -331,10 +331,10 @@ mod tests {
         check(SchedulingRequest::of(ELSEWHERE), best, &[], kept);
     }
 
-    /// Nice value and policy, as the kernel tells them of a thread in its `stat`.
+    /// Nice value and policy from the thread's `stat`.
     fn nice_and_policy(stat: &str) -> (i32, i32) {
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        // From the third on, which is the state: the 19th and the 41st of proc_pid_stat(5).
+        // Fields start at the third, the state: these are the 19th and the 41st of proc_pid_stat(5).
         (fields[16].parse().unwrap(), fields[38].trim_end().parse().unwrap())
     }
 
@@ -342,7 +342,7 @@ mod tests {
         nice_and_policy(&fs::read_to_string("/proc/thread-self/stat").unwrap())
     }
 
-    /// The kernel says the same of this thread.
+    /// Checks that the kernel reports the same for this thread.
     #[track_caller]
     fn is_so(had: Scheduling, before: i32) {
         let expect = match had.policy {
@@ -356,7 +356,7 @@ mod tests {
         thread::spawn(body).join().unwrap();
     }
 
-    /// A budget of the control group may be lacking where these tests run, so that `NoBudget` is right, too.
+    /// `NoBudget` is also allowed, because the control group may have no budget where these tests run.
     #[track_caller]
     fn is_what_is_permitted(had: Scheduling, permissions: Permissions) {
         match had.reason {
@@ -385,7 +385,7 @@ mod tests {
                 let thread = thread::spawn(own).join().unwrap();
                 let child = Command::new("cat").arg("/proc/self/stat").output().unwrap();
                 let child = nice_and_policy(&String::from_utf8(child.stdout).unwrap());
-                // The kernel sets back to 0 whatever a thread had asked for, also from a nice value above.
+                // For a new thread or process the kernel resets any request to 0, even a nice value above 0.
                 let nice =
                     if had.policy == SchedulingPolicy::Ordinary { permissions.nice } else { 0 };
                 let ordinary = (nice, libc::SCHED_OTHER);
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn without_the_capability_limits_decide() {
         on_a_thread(|| {
-            // Capabilities are those of a thread: the others of this process keep theirs.
+            // Capabilities belong to a thread: the other threads of this process keep theirs.
             let mut sets = capabilities(None).unwrap();
             sets.effective.remove(CapabilitySet::SYS_NICE);
             set_capabilities(None, sets).unwrap();
@@ -416,7 +416,7 @@ mod tests {
             let held = Rc::new(Cell::new(had));
             let mut runtime = Builder::new_current_thread();
             let runtime = runtime.enable_io().build_local(LocalOptions::default()).unwrap();
-            // Whatever runs has used more than nothing of its processor.
+            // Any running thread uses more than nothing of its processor.
             runtime.block_on(async {
                 let request = SchedulingRequest { fifo: Ok(0.0), nice: false };
                 keep_within(request, Real::start().unwrap(), Rc::clone(&held)).await;

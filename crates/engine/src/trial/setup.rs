@@ -1,4 +1,4 @@
-//! From a planned trial to the workload of its workers.
+//! Makes the workload of the workers from a planned trial.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,22 +22,22 @@ use crate::worker::{Backlog, PreparedOperation, StopSignals, Timeline, Workload}
 pub struct Setup<'a, D: Driver> {
     /// The driver of the protocols in use.
     pub driver: Arc<D>,
-    /// The arm, with everything resolved.
+    /// The arm, fully resolved.
     pub arm: &'a Arm,
-    /// Which trial of it.
+    /// The planned trial of that arm.
     pub trial: &'a TrialPlan,
     /// Time of day at which the trial begins, RFC 3339, UTC.
     pub wall_clock: String,
     /// The time of day now, in the same form; the engine does not read the calendar.
     pub calendar: fn() -> String,
-    /// How many raw samples of a worker may wait to be taken; `None` gives none out. Beyond the limit samples are
+    /// How many raw samples of a worker may wait to be taken; `None` for no raw samples. Samples beyond the limit are
     /// dropped and counted.
     pub keep_samples: Option<u64>,
     /// Whether workers ask the kernel for real-time priority.
     pub real_time: bool,
     /// The user's signal to stop.
     pub stop: StopSignal,
-    /// The signal to end the measure phase because enough is known.
+    /// The signal to end the measure phase early.
     pub end: EndSignal,
 }
 
@@ -67,7 +67,7 @@ impl<D: Driver> Setup<'_, D> {
         nanos(self.arm.load.ramp_up() + self.warm_up())
     }
 
-    /// The event with which the trial begins.
+    /// The first event of the trial.
     pub(super) fn started(&self) -> EventKind {
         EventKind::TrialStarted {
             trial: self.trial.index,

@@ -1,4 +1,4 @@
-//! The conductor's loop: receives the workers' messages and watches processes, faults and the self-check.
+//! The supervisor's loop: receives the workers' messages and watches processes, faults and the self-check.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::RecvTimeoutError;
@@ -20,7 +20,7 @@ use crate::worker::{StopSignals, Timeline};
 /// Between checks of processes, processors and the user's stop signal, in nanoseconds.
 const TICK: u64 = 1_000_000_000;
 
-/// What the conductor watches while the workers run.
+/// What the supervisor watches while the workers run.
 pub(super) struct Supervisor<'a> {
     /// By side.
     pub(super) processes: &'a mut [Processes],
@@ -74,17 +74,17 @@ impl FaultSchedule {
     }
 }
 
-/// A process that ended during a trial, which ends all trials beside it.
+/// A process that ended during a trial, which ends all concurrent trials.
 pub(super) struct ProcessFailure {
     side: usize,
     at: u64,
     why: String,
-    /// What ended.
+    /// The process that ended.
     death: Death,
 }
 
 impl ProcessFailure {
-    /// Why the trial of this side was aborted: its own process ended, or that of the trial beside it.
+    /// Why the trial of this side was aborted: its own process ended, or one of the concurrent trial.
     pub(super) fn abort_of(&self, side: usize) -> Abort {
         let Self { at, why, death, .. } = self;
         let (role, why) = match side == self.side {
@@ -113,7 +113,7 @@ impl Supervisor<'_> {
         collectors: &mut [Collector<'_>],
         threads: &WorkerThreads,
     ) {
-        // Midway between the ends of windows, so that what workers hand over there has come in.
+        // Midway between the ends of windows, so that the workers' messages of each window have arrived.
         let ahead = timeline.measure_from - timeline.start + timeline.window / 2;
         let mut tick = timeline.start + ahead % TICK;
         loop {

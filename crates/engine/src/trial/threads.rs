@@ -31,7 +31,8 @@ pub(super) struct WorkerThreads {
     /// Messages of the workers; disconnected when all have ended.
     pub(super) messages: Receiver<(usize, Message)>,
     sides: usize,
-    /// Workers that have ended stay until these are dropped, so that the kernel still knows them.
+    /// Keeps ended workers' threads alive until dropped, so that the kernel still has their
+    /// figures.
     holds: Vec<Sender<()>>,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct ThreadSettings<'a> {
     pub(super) request: SchedulingRequest,
 }
 
-/// The scheduling that a worker asked for and has; near the limit it gives up `SCHED_FIFO`.
+/// The scheduling that a worker requested and has; near the limit it gives up `SCHED_FIFO`.
 struct FifoLimit {
     request: SchedulingRequest,
     scheduling: Rc<Cell<Scheduling>>,
@@ -81,9 +82,9 @@ pub(super) struct WorkerResults {
 }
 
 impl WorkerThreads {
-    /// Starts them, each on its processor, for all of these trials.
+    /// Starts one thread on each of these processors, for all of these trials.
     ///
-    /// Errors: what the operating system says when there is no thread to be had; those that were
+    /// Errors: those of the operating system if a thread cannot be started; threads that were
     /// started stop
     pub(super) fn start<D: Driver>(
         workloads: &[Arc<Workload<D>>],
@@ -104,7 +105,7 @@ impl WorkerThreads {
             let body = move || {
                 let note = placement::pin(&[core]).err();
                 let scheduling = Rc::new(Cell::new(ask(request)));
-                // Nobody listens when another thread could not be started.
+                // If another thread could not be started, there is no receiver.
                 let polled = Polled::default();
                 let thread = WorkerThread { id: current_task(), polled: polled.clone() };
                 let _ = introduce.send((worker, thread));
@@ -116,7 +117,7 @@ impl WorkerThreads {
                 if reports.is_err() {
                     abort.request();
                 }
-                // Nothing is ever sent: this ends when the conductor lets go.
+                // Nothing is ever sent: this ends when the supervisor drops the sender.
                 let _ = held.recv();
                 let note = note.map(|error| format!("worker {worker} is not pinned: {error}"));
                 ThreadResult { reports, scheduling: scheduling.get(), note }
@@ -154,9 +155,9 @@ impl WorkerThreads {
     }
 }
 
-/// Measures clock and timer as a worker has them, one that polls or one that sleeps.
+/// Measures clock and timer as a worker uses them, polling or sleeping.
 ///
-/// Errors: what the operating system says when there is no timer to be had
+/// Errors: those of the operating system if there is no timer
 pub(super) fn timing(busy_poll: bool) -> io::Result<Timing> {
     let runtime = runtime()?;
     let polls = busy_poll.then(Polled::default);
@@ -164,7 +165,7 @@ pub(super) fn timing(busy_poll: bool) -> io::Result<Timing> {
     Ok(Timing::measure(monotonic, |at| runtime.block_on(clock.sleep_until(at))))
 }
 
-/// The whole of a worker: its part of all trials, as one task on one clock.
+/// A worker thread: its part of all trials, as one task on one clock.
 fn run<D: Driver>(
     workloads: Vec<Arc<Workload<D>>>,
     worker: usize,
@@ -198,7 +199,7 @@ fn start(polls: Option<Polled>) -> io::Result<Real> {
     Real::start()
 }
 
-/// Awaits all of them within one task.
+/// Awaits all futures within one task.
 async fn all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
     let mut parts: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
     poll_fn(|context| {

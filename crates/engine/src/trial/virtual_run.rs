@@ -1,4 +1,4 @@
-//! A trial in virtual time: all workers are tasks of one thread, and no real time is waited for.
+//! A trial in virtual time: all workers are tasks of one thread, and nothing waits for real time.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -19,13 +19,13 @@ use crate::driver::Driver;
 use crate::transport::{Address, Endpoint, Network};
 use crate::worker::{ConductorLink, Message, WorkerReport, Workload, run_worker};
 
-/// Virtual nanoseconds between looks at the workers' messages.
+/// Virtual nanoseconds between reads of the workers' messages.
 const TICK: u64 = 1_000_000_000;
 
 /// Executes a trial in virtual time, against servers of this network. The host of a target's URL is
 /// the server's name.
 ///
-/// Processes are not started, and there is nothing to check about the generator: it is never late.
+/// It starts no processes, and does not check the generator, which is never late.
 ///
 /// Errors: as for a real trial
 pub fn run_virtual<D: Driver, N: Network>(

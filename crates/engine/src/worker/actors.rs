@@ -23,10 +23,10 @@ use crate::transport::Network;
 
 /// First pause after a connection that failed; it doubles with each further one.
 const PAUSE_MIN: u64 = 1_000_000;
-/// Longest pause: a closed loop must not spin on a target that refuses at once.
+/// Longest pause: a closed loop must not spin on a target that refuses connections at once.
 const PAUSE_MAX: u64 = 100_000_000;
 
-/// The assignments of a worker, taken by its actors as they come by.
+/// The assignments of a worker; its actors take them in turn.
 struct Queue {
     warm: RefCell<Assignments>,
     measured: RefCell<Assignments>,
@@ -36,13 +36,13 @@ struct Queue {
 struct Pauses {
     think: Think,
     seed: u64,
-    /// Place of the next draw in the trial's stream; every actor has a stretch of its own, so that
-    /// its pauses do not depend on the number of workers.
+    /// Place of the next draw in the trial's stream; every actor has its own range, so its pauses do not depend on the
+    /// number of workers.
     place: u64,
     refused: u32,
 }
 
-/// Starts the worker's share of connections or users; each stream of the former and each of the latter is an actor.
+/// Starts the worker's share of connections or users; each stream of a connection and each user is an actor.
 pub(super) fn start<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>) {
     let workload = &state.workload;
     let share = WorkerShare { worker: state.worker, workers: workload.workers };
@@ -82,7 +82,7 @@ pub(super) fn start<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N
     }
 }
 
-/// Offset of the k-th user: computed from k, not from the one before.
+/// Offset of the k-th user: computed from k, not from the previous offset.
 pub(crate) fn spawn_offset(actor: u64, spawn_rate: f64) -> u64 {
     (actor as f64 / spawn_rate * 1e9).round() as u64
 }
@@ -96,7 +96,7 @@ async fn act<C: Clock, N: Network, D: Driver>(
 ) {
     let state = Rc::clone(&slot.state);
     let mut intended_at = starts_at;
-    // The instant of the last answer, where nothing lies between it and the next operation.
+    // The instant of the last answer, if nothing lies between it and the next operation.
     let mut answered_at = None;
     while awaits_turn(&mut slot, intended_at, answered_at).await {
         let Some((assignment, seed)) = queue.take(&state, intended_at) else {
@@ -105,12 +105,12 @@ async fn act<C: Clock, N: Network, D: Driver>(
                 state.exhaust();
                 break;
             }
-            // Nothing is left for the warm-up.
+            // No time is left for the warm-up.
             intended_at = measure_from;
             answered_at = None;
             continue;
         };
-        // One reading of the clock serves for the end of one operation and the start of the next.
+        // One clock reading serves as the end of one operation and the start of the next.
         let now = answered_at.unwrap_or_else(|| state.clock.now());
         let due = DueOperation {
             assignment,
@@ -129,7 +129,7 @@ async fn act<C: Clock, N: Network, D: Driver>(
     state.actor_ended();
 }
 
-/// Waits for the intended start, unless it is now; false if there is nothing to begin then.
+/// Waits for the intended start, unless it is now; false if the actor must begin no more operations.
 async fn awaits_turn<C: Clock, N: Network, D: Driver>(
     slot: &mut Slot<C, N, D>,
     intended_at: u64,
@@ -141,12 +141,12 @@ async fn awaits_turn<C: Clock, N: Network, D: Driver>(
     }
     let is_over = state.stage() > Stage::Planning || state.is_exhausted();
     let goes_on = !is_over && intended_at < state.phases().measure_to;
-    // The connection was read from just now; nothing new is known of it until the runtime looks again.
+    // The connection was just read from; its state is known until the runtime polls again.
     slot.trust_stream();
     goes_on
 }
 
-/// Rests until the instant; false if there is nothing to begin then.
+/// Waits until the instant; false if the actor must begin no more operations.
 async fn wait_until<C: Clock, N: Network, D: Driver>(slot: &mut Slot<C, N, D>, at: u64) -> bool {
     let state = Rc::clone(&slot.state);
     if at >= state.phases().measure_to {

@@ -1,12 +1,13 @@
-//! Raw samples that were handed over and not taken yet: a slow disk must not fill the memory.
+//! Limits raw samples that were handed over but not taken yet, so that a slow disk does not fill
+//! the memory.
 //!
 //! A worker that waited for the disk would be late, and windows are small and always needed. So
-//! only samples are dropped, a whole hand-over at a time, and counted. Touched once a window.
+//! only samples are dropped, a whole batch at a time, and counted. Used once per window.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Who has how many samples waiting; clones share it.
+/// The number of waiting samples for each worker; clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog {
     limit: u64,
@@ -15,12 +16,13 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// Nothing waits; of each worker at most so many may.
+    /// Nothing waits; `limit` is the most for each worker.
     pub(crate) fn new(workers: usize, limit: u64) -> Self {
         Self { limit, waiting: (0..workers).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Whether so many more may wait; they do from now on. Where none wait, any number may.
+    /// Adds samples if they are within the limit, and returns whether they are. If none wait, any
+    /// number is allowed.
     pub(crate) fn admit(&self, worker: usize, samples: u64) -> bool {
         let waiting = &self.waiting[worker];
         let before = waiting.load(Ordering::Relaxed);
@@ -31,7 +33,7 @@ impl Backlog {
         fits
     }
 
-    /// So many do not wait any more.
+    /// Removes samples that were taken.
     pub(crate) fn taken(&self, worker: usize, samples: u64) {
         self.waiting[worker].fetch_sub(samples, Ordering::Relaxed);
     }

@@ -126,7 +126,7 @@ impl<C: Clock, N: Network, D: Driver> ConnectionGroup<C, N, D> {
         Ok(open)
     }
 
-    /// No further stream is opened on this connection.
+    /// Stops opening streams on this connection.
     pub(super) fn forget(&self, target: usize, connection: &Rc<SharedConnection<C, N, D>>) {
         let current = &mut self.connections.borrow_mut()[target];
         if matches!(current, ConnectionState::Open(known) if Rc::ptr_eq(known, connection)) {
@@ -203,7 +203,7 @@ struct FillingGroup<C: Clock, N: Network, D: Driver> {
 }
 
 impl<C: Clock, N: Network, D: Driver> ConnectionGroups<C, N, D> {
-    /// None yet.
+    /// Groups without connections.
     pub(super) fn new(state: &WorkerState<C, N, D>) -> Self {
         Self { last: state.workload.endpoints.iter().map(|_| None).collect() }
     }

@@ -1,17 +1,17 @@
-//! An operation on its way from the plan to a slot.
+//! An operation that is due, until a slot performs it.
 
 use plan::mix::Assignment;
 
-/// One operation that is due, with its instants so far.
+/// An operation that is due, with its instants so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DueOperation {
-    /// Which one, and its row.
+    /// The operation and its row.
     pub(super) assignment: Assignment,
     /// Index of its target.
     pub(super) target: usize,
     /// Seed of its content.
     pub(super) seed: u64,
-    /// When it begins by plan.
+    /// The intended start.
     pub(super) intended_at: u64,
     /// When this worker dispatched it.
     pub(super) dispatched_at: u64,

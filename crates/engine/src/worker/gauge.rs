@@ -1,4 +1,4 @@
-//! Operations begun and not finished, over time.
+//! The number of operations in flight over time.
 
 use std::cell::Cell;
 
@@ -14,8 +14,8 @@ pub(super) struct Gauge {
     due: Area,
 }
 
-/// Operations due in the measure phase and not finished, over all of their time. Once all have finished, the area
-/// is the sum of their response times to the nanosecond: Little's law without a limit.
+/// Operations due in the measure phase that have not finished, over their whole time. Once all have finished, the area
+/// is exactly the sum of their response times: Little's law without a limit.
 #[derive(Debug, Default)]
 struct Area {
     count: Cell<i64>,
@@ -54,7 +54,7 @@ impl Gauge {
         self.due.sum.get()
     }
 
-    /// An operation was begun that was due at this instant.
+    /// Counts the begin of an operation that was due at this instant.
     pub(super) fn begin(&self, intended_at: u64, now: u64, phases: &PhaseBounds) {
         self.up(now, phases);
         if phases.measures(intended_at) {
@@ -62,7 +62,7 @@ impl Gauge {
         }
     }
 
-    /// An operation ended that was due at this instant.
+    /// Counts the end of an operation that was due at this instant.
     pub(super) fn end(&self, intended_at: u64, now: u64, phases: &PhaseBounds) {
         self.down(now, phases);
         if phases.measures(intended_at) {
@@ -70,7 +70,7 @@ impl Gauge {
         }
     }
 
-    /// Everything has ended: what has not counts up to now.
+    /// Closes the integrals: operations still in flight count up to now.
     pub(super) fn close(&self, now: u64, phases: &PhaseBounds) {
         self.advance(now, phases);
         self.due.change(now, 0);
@@ -102,7 +102,7 @@ impl Gauge {
         if length > 0 {
             let area = u128::from(length) * u128::from(self.count.get());
             self.integral.set(self.integral.get() + area);
-            // What was in flight when the phase began counts towards its maximum.
+            // Operations in flight at the start of the phase count towards its maximum.
             self.max.set(self.max.get().max(self.count.get()));
         }
         self.changed_at.set(self.changed_at.get().max(now));
@@ -110,7 +110,7 @@ impl Gauge {
 }
 
 impl Area {
-    /// Changes come in any order: a step back in time counts as negative, so that the sum is exact in the end.
+    /// Changes may come in any order: a step back in time counts as negative, so the final sum is exact.
     fn change(&self, at: u64, step: i64) {
         let length = i128::from(at) - i128::from(self.changed_at.replace(at));
         self.sum.set(self.sum.get() + length * i128::from(self.count.get()));
@@ -141,11 +141,11 @@ mod tests {
             .collect()
     }
 
-    /// The area of a log whose changes come in the order of their keys, without the end of the one at `lost`.
+    /// The area of a log with changes in the order of their keys, without the end of the operation at `lost`.
     fn area(log: &[(u64, u64)], late: u64, lost: Option<usize>) -> i128 {
         let mut changes: Vec<(u64, usize, bool)> = Vec::new();
         for (place, &(from, to)) in log.iter().enumerate() {
-            // It is taken up late, perhaps after another has ended.
+            // An operation may be taken up late, perhaps after another has ended.
             changes.push((to.min(from + late), place, true));
             changes.push((to, place, false));
         }

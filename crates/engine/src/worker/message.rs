@@ -1,4 +1,5 @@
-//! How a worker and the conductor communicate: signals to it, messages and a report from it.
+//! Communication between a worker and the supervisor: signals to the worker, messages and a report
+//! from it.
 
 use std::sync::mpsc::Sender;
 
@@ -7,7 +8,7 @@ use record::{Batch, EarlyEnd, PoolFacts, Totals};
 use super::either::either;
 use crate::stop::{EndSignal, StopSignal};
 
-/// A worker's connection to the conductor. A message carries the side of its trial.
+/// A worker's channel to the supervisor. A message carries the side of its trial.
 #[derive(Debug, Clone)]
 pub(crate) struct ConductorLink {
     /// Signals to the worker.
@@ -19,25 +20,25 @@ pub(crate) struct ConductorLink {
 /// What a worker reports while it runs.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A window of wall time ended.
+    /// A window of recorded results.
     Batch(Batch),
     /// A limit was reached for the first time.
     Limit {
-        /// Which.
+        /// Its name.
         name: &'static str,
         /// Its value.
         value: u64,
         /// When.
         at: u64,
     },
-    /// Idle connections went away.
+    /// Idle connections were lost.
     Lost {
         /// How many.
         count: u64,
         /// When that was noticed.
         at: u64,
     },
-    /// Its measure phase ended before the plan did, because enough is known.
+    /// The measure phase ended before the planned end.
     EndedEarly {
         /// Why.
         why: EarlyEnd,
@@ -53,7 +54,7 @@ pub(crate) struct StopSignals {
     pub(crate) user: StopSignal,
     /// From the trial itself, when a process or worker has died.
     pub(crate) abort: StopSignal,
-    /// From the run, when enough is known: it ends the measure phase and nothing else.
+    /// From the run: ends the measure phase early and nothing else.
     pub(crate) end: EndSignal,
 }
 
@@ -70,11 +71,11 @@ pub(crate) struct WorkerReport {
     pub(crate) in_flight_max: u64,
     /// Its part of the pool.
     pub(crate) pool: PoolFacts,
-    /// Where the measure phase really ended.
+    /// The actual end of the measure phase.
     pub(crate) measure_to: u64,
     /// When the last operation had ended.
     pub(crate) drained_at: u64,
-    /// Raw samples that were not kept, because the disk could not keep up.
+    /// Raw samples that were dropped because the disk was too slow.
     pub(crate) samples_dropped: u64,
     /// Whether it was stopped early.
     pub(crate) interrupted: bool,

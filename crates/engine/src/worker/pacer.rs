@@ -1,4 +1,4 @@
-//! Open load: every operation begins when the schedule says so, whether or not earlier ones have ended.
+//! Open load: every operation begins at its scheduled time, whether or not earlier ones have ended.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     }
 }
 
-/// Dispatches arrivals, each at its instant. When it is late, everything that is due goes out at
-/// once, in order: nothing is skipped, nothing is slowed down.
+/// Dispatches arrivals, each at its instant. If it is late, it dispatches everything that is due at once, in order:
+/// nothing is skipped or slowed down.
 async fn follow<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
     groups: &mut ConnectionGroups<C, N, D>,
@@ -76,7 +76,7 @@ async fn follow<C: Clock, N: Network, D: Driver>(
     }
 }
 
-/// A slot of the pool: performs what its mailbox holds, then what waits, then rests.
+/// A slot of the pool: performs the operation in its mailbox, then waiting ones, then rests.
 async fn serve<C: Clock, N: Network, D: Driver>(mut slot: Slot<C, N, D>, target: usize) {
     let (state, handle) = (Rc::clone(&slot.state), Rc::clone(&slot.handle));
     while let Some(due) = slot.rest(|_| next_assigned(&handle, &state)).await {

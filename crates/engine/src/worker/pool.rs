@@ -6,10 +6,10 @@ use std::rc::Rc;
 use super::due_operation::DueOperation;
 use super::slot_handle::SlotHandle;
 
-/// Lanes and waiting operations of one target.
+/// Idle slots and waiting operations of one target.
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// The one that was used last comes first, so that as few as possible stay warm.
+    /// The slot used last comes first, so that as few connections as possible stay warm.
     idle: Vec<Rc<SlotHandle>>,
     /// First come, first served.
     waiting: VecDeque<DueOperation>,
@@ -18,11 +18,11 @@ pub(super) struct Pool {
     saturated_since: Option<u64>,
 }
 
-/// What is to be done with an operation.
+/// Where an operation was placed.
 pub(super) enum Placed {
     /// It went to an idle slot.
     Assigned,
-    /// A new slot must be made for it.
+    /// It needs a new slot.
     NeedsSlot,
     /// It waits.
     Waits,
@@ -56,18 +56,18 @@ impl Pool {
         }
     }
 
-    /// The operation that has waited longest, for a slot that is free now.
+    /// The operation that has waited longest, for a slot that has become free.
     pub(super) fn next_waiting(&mut self) -> Option<DueOperation> {
         self.waiting.pop_front()
     }
 
-    /// A slot has nothing to do. Gives the stretch during which every slot was busy, if it ends.
+    /// Marks a slot as idle. Returns the interval during which every slot was busy, if it ends now.
     pub(super) fn release(&mut self, handle: Rc<SlotHandle>, now: u64) -> Option<(u64, u64)> {
         self.idle.push(handle);
         self.saturated_since.take().map(|since| (since, now))
     }
 
-    /// Ends the stretch during which every slot was busy, at the end of the trial.
+    /// Ends the interval during which every slot was busy, at the end of the trial.
     pub(super) fn end_saturation(&mut self, now: u64) -> Option<(u64, u64)> {
         self.saturated_since.take().map(|since| (since, now))
     }

@@ -45,7 +45,7 @@ async fn run_phases<C: Clock, N: Network, D: Driver>(
 ) -> bool {
     let planned = either(plan(state), enough(state, stops));
     let ended = either(planned, stops.requested(1)).await;
-    // What came due up to this instant counts as planned.
+    // Everything due up to this instant counts as planned.
     let at = state.clock.now() + 1;
     let interrupted = matches!(ended, First::Right(()));
     if interrupted {
@@ -64,14 +64,15 @@ async fn run_phases<C: Clock, N: Network, D: Driver>(
     interrupted || stops.user.requests() > 0
 }
 
-/// Resolves with the reason when enough is known while operations are still to begin.
+/// Resolves with the reason when the measure phase must end early while operations are still to
+/// begin.
 async fn enough<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
     stops: &StopSignals,
 ) -> EarlyEnd {
     let why = stops.end.requested().await;
     if state.is_exhausted() {
-        // Everything planned has begun: nothing is left to cut short.
+        // Everything planned has begun, so there is nothing to cut short.
         std::future::pending::<()>().await;
     }
     why
@@ -89,14 +90,14 @@ async fn plan<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>)
             actors::start(state);
             let end = state.clock.sleep_until(workload.timeline.measure_to);
             if let First::Left(()) = either(state.exhausted(), end).await {
-                // Nothing is left to do: the phase ends with the last answer.
+                // No operations remain: the phase ends with the last answer.
                 state.end_measuring(state.gauge.changed_at() + 1);
             }
         }
     }
 }
 
-/// Abandons what is unfinished at the drain deadline.
+/// Abandons unfinished operations at the drain deadline.
 async fn give_up<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>) {
     let now = state.clock.now();
     for due in state.waiting() {

@@ -1,7 +1,7 @@
-//! Whose turn it is: a worker's share of the mix and of the schedule.
+//! A worker's share of the mix and of the schedule.
 //!
-//! Every worker walks all of it and keeps what is its own, so that the union over the workers is
-//! the plan, however many they are.
+//! Every worker walks the whole plan and keeps its own share, so all workers together execute
+//! exactly the plan, for any number of workers.
 
 use plan::mix::{Assignment, Mix};
 use plan::operation::Operation;
@@ -62,7 +62,7 @@ impl Arrivals {
         Self { schedule, mix, share, cut_at: None }
     }
 
-    /// Offset of the first arrival that had nothing left to do, when the rows ran out.
+    /// Offset of the first arrival without an operation, if the rows ran out.
     pub(super) fn cut_at(&self) -> Option<u64> {
         self.cut_at
     }

@@ -1,4 +1,4 @@
-//! A slot: performs one operation after the other, on connections that it keeps.
+//! A slot: performs one operation after another on connections that it keeps.
 //!
 //! Where operations come from (`pacer`, `actors`) and which slots share a connection (`connections`) does not
 //! matter here.
@@ -30,7 +30,7 @@ pub(super) struct Slot<C: Clock, N: Network, D: Driver> {
     group: Rc<ConnectionGroup<C, N, D>>,
     /// The target of the last operation: its stream is watched while the slot rests.
     last: usize,
-    /// Whether that stream was found alive just now.
+    /// Whether that stream was just found alive.
     checked: bool,
     exchange: Exchange<C>,
     detail: Option<String>,
@@ -43,7 +43,7 @@ enum Bounded<T> {
     Abandoned,
 }
 
-/// When an operation ended, and whether it got as far as the wire.
+/// When an operation ended, and whether anything was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ended {
     pub(super) at: u64,
@@ -110,7 +110,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         }
     }
 
-    /// Makes sure of a usable stream to the operation's target; connects if there is none.
+    /// Ensures a usable stream to the operation's target; connects if there is none.
     async fn prepare(&mut self, due: &DueOperation, was_last: bool) -> Result<(), Outcome> {
         if self.state.stage() >= Stage::Abandoning {
             return Err(Outcome::Abandoned);
@@ -172,7 +172,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         let deadline = started_at.saturating_add(workload.timeline.timeout);
         state.watchdog.watch(self.number, &self.handle, deadline);
         let ended = {
-            // Pinned where it is made: handed over by value it would be copied twice for each operation.
+            // Pinned in place: passing it by value would copy it twice for each operation.
             let performing =
                 pin!(workload.driver.perform(operation, &mut open.stream, &mut self.exchange));
             bounded(state, &self.handle, performing).await
@@ -213,8 +213,8 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         self.state.end(&sample, self.detail.as_deref());
     }
 
-    /// After a time-out the stream is in the middle of an answer and is not used again; a time-out in connecting left no
-    /// stream.
+    /// After a time-out the stream is in the middle of an answer and must not be reused; after a time-out while
+    /// connecting there is no stream.
     fn keep_or_close(&mut self, target: usize, outcome: Outcome) {
         let cut = matches!(
             outcome,

@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 
 use super::due_operation::DueOperation;
 
-/// What a slot's task shares with the rest of its worker.
+/// The state that a slot's task shares with the rest of its worker.
 #[derive(Debug)]
 pub(super) struct SlotHandle {
     mailbox: Cell<Option<DueOperation>>,
@@ -45,7 +45,8 @@ impl SlotHandle {
         }
     }
 
-    /// Keeps the waker of the slot's task. A task keeps its waker, so that this only compares.
+    /// Stores the waker of the slot's task. A task keeps the same waker, so this usually only
+    /// compares.
     pub(super) fn remember(&self, context: &Context<'_>) {
         let mut waker = self.waker.borrow_mut();
         match &mut *waker {
@@ -54,18 +55,18 @@ impl SlotHandle {
         }
     }
 
-    /// Sets the deadline of the operation under way.
+    /// Sets the deadline of the operation in flight.
     pub(super) fn set_deadline(&self, deadline: u64) {
         self.deadline.set(deadline);
         self.expired.set(false);
     }
 
-    /// Clears the deadline: nothing is under way.
+    /// Clears the deadline: no operation is in flight.
     pub(super) fn clear_deadline(&self) {
         self.deadline.set(u64::MAX);
     }
 
-    /// The deadline, `u64::MAX` when nothing is under way.
+    /// The deadline, `u64::MAX` if no operation is in flight.
     pub(super) fn deadline(&self) -> u64 {
         self.deadline.get()
     }

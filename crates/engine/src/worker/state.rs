@@ -25,11 +25,11 @@ use crate::transport::Network;
 pub(super) enum Stage {
     /// Operations are begun.
     Planning,
-    /// What was begun may finish.
+    /// Operations in flight may finish.
     Draining,
-    /// What is unfinished is given up.
+    /// Unfinished operations are abandoned.
     Abandoning,
-    /// Lanes close.
+    /// Slots close.
     Closed,
 }
 
@@ -50,12 +50,12 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     in_flight_cap: u64,
     limits_reported: Cell<[bool; 2]>,
     lost: Cell<u64>,
-    /// Raw samples dropped because the disk could not keep up.
+    /// Raw samples that were dropped because the disk was too slow.
     pub(super) dropped: Cell<u64>,
     connections: Cell<u64>,
-    /// Actors of a closed or users' load that may still begin something.
+    /// Actors of a closed or users' load that may still begin operations.
     actors: Cell<usize>,
-    /// Whether the plan has no more operations for them.
+    /// Whether the plan has no more operations for actors.
     exhausted: Cell<bool>,
     /// Wakes the worker's main task, which waits for one of the states here.
     worker_waker: RefCell<Option<Waker>>,
@@ -144,7 +144,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         self.recorder.borrow_mut().take()
     }
 
-    /// Sends a message to the conductor; without a receiver it is dropped.
+    /// Sends a message to the supervisor; without a receiver it is dropped.
     pub(super) fn send(&self, message: Message) {
         let _ = self.messages.send((self.workload.side, message));
     }
@@ -196,8 +196,8 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
 
     /// The operation that has waited longest for this target; without one, the slot becomes idle.
     ///
-    /// The slot is free from its last read on; an operation that was dispatched while the driver closed its session
-    /// did not wait before its dispatch.
+    /// The slot is free from its last read on, so an operation that was dispatched during the driver's farewell did
+    /// not wait before its dispatch.
     pub(super) fn next_or_release(
         &self,
         target: usize,
@@ -219,7 +219,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.next_waiting())).collect()
     }
 
-    /// Closes the accounts of the pools.
+    /// Ends the open saturation intervals of the pools.
     pub(super) fn close_pools(&self, now: u64) {
         for pool in self.pools.borrow_mut().iter_mut() {
             self.note_saturation(pool.end_saturation(now));

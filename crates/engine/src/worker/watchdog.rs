@@ -1,8 +1,8 @@
 //! Time-outs without a timer for each operation.
 //!
-//! All time-outs of a worker have one length, so a slot that begins something is always the last
-//! to time out. One entry a busy slot is enough: when it comes due, it is renewed for what the slot
-//! does by then, or dropped. So a slot costs the clock one wait in each time-out's length.
+//! All time-outs of a worker have the same length, so the slot that began last is always the last
+//! to time out. One entry per busy slot is enough: when it comes due, it is renewed for the slot's
+//! current operation, or dropped. So a slot costs one wait per time-out length.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -37,16 +37,17 @@ impl Watchdog {
         }
     }
 
-    /// Sets the deadline of a slot, which is woken when that passes.
+    /// Sets the deadline of a slot; the slot is woken when it passes.
     ///
-    /// Cost: nothing when the slot has an entry already; no allocation once every slot had one
+    /// Cost: nothing if the slot already has an entry; no allocation once every slot has had one
     pub(super) fn watch(&self, slot: usize, handle: &SlotHandle, deadline: u64) {
         handle.set_deadline(deadline);
         if handle.watched.replace(true) {
             return;
         }
         let mut entries = self.entries.borrow_mut();
-        // An earlier entry is renewed before a later deadline can pass; only the first needs a call.
+        // An earlier entry is renewed before a later deadline can pass, so only the first entry
+        // needs to wake the watchdog.
         if entries.is_empty() {
             self.first.notify_one();
         }

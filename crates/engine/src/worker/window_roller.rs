@@ -1,4 +1,4 @@
-//! Hands over what was recorded, at the end of each window of wall time.
+//! Hands over the recorded results at the end of each window of wall time.
 
 use std::rc::Rc;
 
@@ -8,12 +8,12 @@ use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
 
-/// Runs until the shift is over. Its wait is registered after those of operations that are due in
-/// the same window, so that they are begun before the window is handed over.
+/// Runs until the worker has ended. Its wait is registered after those of operations that are due
+/// in the same window, so these begin before the window is handed over.
 pub(super) async fn roll<C: Clock, N: Network, D: Driver>(state: Rc<WorkerState<C, N, D>>) {
     let timeline = state.workload.timeline;
     let mut at = timeline.measure_from;
-    // Windows of the same length before the measure phase, for the screen.
+    // Windows of the same length before the measure phase, for the live view.
     at -= (at - timeline.start) / timeline.window * timeline.window;
     loop {
         state.clock.sleep_until(at).await;
@@ -25,7 +25,7 @@ pub(super) async fn roll<C: Clock, N: Network, D: Driver>(state: Rc<WorkerState<
     }
 }
 
-/// Hands over once; false when the shift is over.
+/// Hands over once; false once the worker has ended.
 pub(super) fn hand_over<C: Clock, N: Network, D: Driver>(
     state: &WorkerState<C, N, D>,
     now: u64,

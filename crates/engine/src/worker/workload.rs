@@ -1,4 +1,4 @@
-//! What every worker of a trial gets before it begins.
+//! The data that every worker of a trial gets before it begins.
 
 use std::sync::Arc;
 
@@ -22,39 +22,40 @@ pub(crate) struct Workload<D: Driver> {
     pub(crate) operations: Vec<Operation>,
     /// Where operations go.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// How much and how.
+    /// The load model and its limits.
     pub(crate) load: Load,
     /// Names that samples refer to.
     pub(crate) layout: Layout,
     /// When each phase begins.
     pub(crate) timeline: Timeline,
-    /// Which trial of the plan, with the seed of its measure phase.
+    /// The planned trial, with the seed of its measure phase.
     pub(crate) trial: TrialPlan,
-    /// Its place among the trials that are executed at the same time, from 0.
+    /// Its place among the trials executed at the same time, from 0.
     pub(crate) side: usize,
     /// Generator threads.
     pub(crate) workers: usize,
-    /// Most operations in flight at a time, over all workers; an open load misses what is beyond.
+    /// Most operations in flight at a time, over all workers; an open load misses operations beyond
+    /// it.
     pub(crate) in_flight_cap: u64,
-    /// Raw samples under way to the disk, if they are kept.
+    /// Raw samples that wait for the disk, if samples are kept.
     pub(crate) samples: Option<Backlog>,
 }
 
 /// An operation ready to be performed.
 #[derive(Debug)]
 pub(crate) struct PreparedOperation<O> {
-    /// As its driver compiled it.
+    /// The operation as its driver compiled it.
     pub(crate) operation: O,
     /// Where it goes.
     pub(crate) target: TargetOf,
-    /// Numbers to be read from the answer.
+    /// Number of items to read from the answer.
     pub(crate) items: usize,
 }
 
 /// When each phase begins, on the trial's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeline {
-    /// The first user comes, or the warm-up begins.
+    /// The first user starts, or the warm-up begins.
     pub(crate) start: u64,
     /// Start of the warm-up.
     pub(crate) warm_from: u64,
@@ -64,7 +65,7 @@ pub(crate) struct Timeline {
     pub(crate) measure_to: u64,
     /// Length of a window.
     pub(crate) window: u64,
-    /// From start to failure of an operation, and from the end of measuring to the drain deadline.
+    /// Time-out of an operation, and time from the end of measuring to the drain deadline.
     pub(crate) timeout: u64,
 }
 
@@ -84,9 +85,9 @@ impl<D: Driver> Workload<D> {
         })
     }
 
-    /// Seed of the warm-up: other draws than those of the measure phase.
+    /// Seed of the warm-up, so that its draws differ from those of the measure phase.
     pub(crate) fn warm_seed(&self) -> u64 {
-        // The fractional part of the golden ratio: any constant would do that is not zero.
+        // The fractional part of the golden ratio; any non-zero constant would work.
         self.trial.seed ^ 0x9E37_79B9_7F4A_7C15
     }
 }

@@ -1,4 +1,4 @@
-//! From the text of a criterion to its meaning, or to everything that is wrong with it.
+//! Parses the text of a criterion, or reports everything that is wrong with it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::diagnostic::{Diagnostic, Span, near_miss};
 use crate::units;
 
-/// Written out where a percentile is unknown.
+/// Suggested for an unknown percentile.
 const PERCENTILES: [&str; 7] = ["p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99"];
 
 /// A word of the criterion with its place.
@@ -19,7 +19,7 @@ struct Word<'a> {
     span: Span,
 }
 
-/// What stands before `over`.
+/// The part before `over`.
 struct Claim {
     operation: Option<String>,
     time: Time,
@@ -35,9 +35,9 @@ struct Parser<'a> {
 }
 
 impl Criterion {
-    /// Reads a criterion that stands at `span`.
+    /// Parses a criterion at `span`.
     ///
-    /// Errors: everything that does not fit, each with its place
+    /// Errors: every problem, with its place
     pub fn parse(text: &str, span: Span, names: &Names) -> Result<Self, Vec<Diagnostic>> {
         let mut parser = Parser { text, span, names, problems: Vec::new() };
         match parser.criterion() {
@@ -51,17 +51,17 @@ fn row<T: Clone>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone())
 }
 
-/// Characters that only operators are made of, the known ones and those that people write instead.
+/// Characters of operators: of the known ones, and of those that people write instead.
 const SIGNS: [char; 7] = ['<', '>', '=', '!', '≤', '≥', '≠'];
 
-/// Where the first stretch of such characters begins and ends.
+/// Start and end of the first sequence of such characters.
 pub(crate) fn operator(text: &str) -> Option<(usize, usize)> {
     let start = text.find(SIGNS)?;
     let length = text[start..].find(|c| !SIGNS.contains(&c)).unwrap_or(text.len() - start);
     Some((start, start + length))
 }
 
-/// The operator that is meant by what is none.
+/// The operator that was probably meant by an unknown one.
 pub(crate) fn meant(sign: &str) -> Option<&'static str> {
     match sign {
         "=<" | "≤" => Some("<="),
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// No measured time equals a written one exactly.
+    /// Refuses `==` for times: no measured time equals a written one exactly.
     fn check_operator(&mut self, comparison: Operator, claim: Option<&Claim>, at: usize) {
         let timed = matches!(
             claim,
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The trimmed stretch of the text.
+    /// This part of the text, trimmed.
     fn word_at(&self, start: usize, end: usize) -> Word<'a> {
         let raw = &self.text[start..end];
         let start = start + (raw.len() - raw.trim_start().len());
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         Word { text, span: self.span.within(self.text, start, start + text.len()) }
     }
 
-    /// Words of a stretch; a slash is a word of its own.
+    /// Words of this part; a slash is a word of its own.
     fn words(&self, mut start: usize, end: usize) -> Vec<Word<'a>> {
         let mut words = Vec::new();
         let base = start;
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
         words
     }
 
-    /// A metric that is no ratio.
+    /// A metric that is not a ratio.
     fn single(&mut self, words: &[Word<'a>], bound: Word<'a>) -> Option<Claim> {
         let (metric, before) = words.split_last()?;
         let timed = is_percentile(metric.text) || matches!(metric.text, "mean" | "max");
@@ -202,7 +202,8 @@ impl<'a> Parser<'a> {
         self.refuse(Diagnostic::unknown("operation", word.text, word.span, known))
     }
 
-    /// The time that this word names. Without an operation before it, one may have been meant.
+    /// The time that this word names. Without an operation before it, an operation may have been
+    /// meant.
     fn time(&mut self, word: Word<'a>, operation: Option<&str>) -> Option<Time> {
         let spans = self.names.listed(operation.filter(|name| *name != TOTAL), |one| &one.spans);
         if let Some(time) = row(&TIMES, word.text) {
@@ -270,7 +271,7 @@ impl<'a> Parser<'a> {
         Some(Claim { operation, time: Time::Response, metric, bound: value? })
     }
 
-    /// A side of a ratio, which speaks of `scope` where it names no operation.
+    /// A side of a ratio; its operation is `scope` if it names none.
     fn term(&mut self, words: &[Word<'a>], scope: Option<&str>) -> Option<RatioSide> {
         let (operation, word) = match *words {
             [word] => (scope, word),
@@ -318,7 +319,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Windows that were not recorded cannot be judged.
+    /// Refuses windows that are not recorded.
     fn check_windows(&mut self, criterion: &Criterion, length: Duration, word: Word<'a>) {
         if let Some(missing) = criterion.not_kept_by_window() {
             let message = format!("{missing} are not kept window by window");

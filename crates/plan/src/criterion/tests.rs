@@ -124,7 +124,7 @@ fn a_time_may_be_named_before_its_quantile() {
         ("first_byte mean < 5ms", None, span("first_byte")),
         ("register connect p95 < 1ms", Some("register"), span("connect")),
         ("multicast accepted p50 < 1ms", Some("multicast"), span("accepted")),
-        // An operation wins over a span of the same name.
+        // An operation takes precedence over a span of the same name.
         ("tls p99 < 5ms", Some("tls"), Time::Response),
         ("all tls p99 < 5ms", None, span("tls")),
         ("tls tls p99 < 5ms", Some("tls"), span("tls")),

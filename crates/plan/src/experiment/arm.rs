@@ -1,4 +1,4 @@
-//! One arm: the file with the levels of one combination in place.
+//! One arm: the file with the levels of one combination filled in.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Arms<'a> {
     pub(super) rows: HashMap<String, Arc<Rows>>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
-    /// Of settings that change nothing, once for each arm in which they do not.
+    /// Settings without effect, once for each arm in which they have none.
     pub(super) idle: Vec<Diagnostic>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Arms<'a> {
         Self { root, factors, world, rows, problems, warnings, idle }
     }
 
-    /// Builds the arm of this combination; what is wrong goes to `problems`.
+    /// Builds the arm of this combination; adds problems to `problems`.
     pub(super) fn build(&mut self, combination: &Combination<'_>) -> Arm {
         let tables = self.resolved(combination);
         // Unknown keys of the top level are reported once, by the caller.
@@ -102,8 +102,8 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// What shows only when all arms are there: settings that change nothing in any of them, and parts that nothing reports
-    /// of.
+    /// Reports problems that only all arms together show: settings without effect in any of them, and parts that no
+    /// target reports.
     pub(super) fn together(&mut self, arms: &[Arm]) {
         let everywhere =
             |one: &&Diagnostic| self.idle.iter().filter(|other| other == one).count() == arms.len();
@@ -113,7 +113,7 @@ impl<'a> Arms<'a> {
         self.warnings.extend(names.warnings);
     }
 
-    /// The tables that arms differ in, with levels in place and load settings merged.
+    /// The tables that differ between arms, with levels filled in and load settings merged.
     fn resolved(&mut self, combination: &Combination<'_>) -> Table {
         let mut tables = self.root.clone();
         tables.entries.retain(|entry| entry.key != "factors" && entry.key != "comparison");

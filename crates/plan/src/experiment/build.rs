@@ -1,4 +1,4 @@
-//! The way from text to plan.
+//! Builds the plan from the text.
 
 use super::arm::{Arms, duplicates};
 use super::design::Design;
@@ -15,13 +15,13 @@ use crate::plan::{Arm, Plan};
 use crate::rehearsal;
 use crate::secret::Secrets;
 
-/// Keys that stand at the top level.
+/// Keys at the top level.
 const TOP: [&str; 4] = ["title", "question", "criteria", "seed"];
 
 /// Reads an experiment file.
 ///
-/// Errors: everything that is wrong with it, its flags and the files it names, at once. Only
-/// syntax errors come alone, since they leave open what the rest means.
+/// Errors: everything that is wrong with it, its flags and the files it names, at once. Syntax
+/// errors are reported alone, because the rest cannot be interpreted.
 pub fn load(
     file: &str,
     text: &str,
@@ -83,7 +83,7 @@ pub fn load(
     Ok(Experiment { plan, sources, warnings: built.warnings })
 }
 
-/// Overrides and settings of flags; returns the criteria of flags with their places.
+/// Applies overrides and settings of flags; returns the criteria of flags with their places.
 fn with_flags(
     root: &mut Table,
     options: &Options,
@@ -103,7 +103,7 @@ fn with_flags(
     options.criteria.iter().map(add).collect()
 }
 
-/// What stands before the first table.
+/// The keys before the first table.
 struct Head {
     title: Option<String>,
     question: Option<String>,
@@ -131,7 +131,7 @@ impl Head {
     }
 }
 
-/// Everything below the head.
+/// Everything after the head.
 struct Built {
     arms: Vec<Arm>,
     blocks: Blocks,
@@ -146,7 +146,7 @@ impl Built {
         _head: &Head,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        // Types of the top level were checked with the head.
+        // The types at the top level were checked with the head.
         let mut reader = Reader::new(root);
         let table = reader.table("factors");
         let factors = factor::read(table, problems);
@@ -168,7 +168,7 @@ impl Built {
         let combinations = factor::cross(&factors, span, problems);
         let combinations = design.remaining(combinations, &factors, problems);
         let built: Vec<Arm> = combinations.iter().map(|one| arms.build(one)).collect();
-        // The loads of arms that could not be read are not those of the file.
+        // If some arms could not be read, their loads are unknown.
         if arms.problems.is_empty() && !built.is_empty() {
             problems.extend(design.duet(&built));
         }
@@ -187,7 +187,7 @@ impl Built {
     }
 }
 
-/// What criteria may refer to.
+/// Names that criteria may refer to.
 fn names(arms: &[Arm], world: ExperimentContext<'_>) -> Names {
     let operations = arms.iter().flat_map(|arm| &arm.operations);
     let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
@@ -206,7 +206,7 @@ fn judge(
     names: &Names,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Criterion> {
-    // An operation that could not be read is not there; its criteria would only echo that.
+    // If an operation could not be read, its criteria would only repeat that problem.
     let readable = problems.is_empty();
     let mut criteria = Vec::new();
     for (text, span) in head.criteria.iter().chain(flags) {
@@ -224,8 +224,8 @@ fn echo(problem: &Diagnostic) -> bool {
     problem.message.starts_with("unknown operation") || problem.message.starts_with("unknown item")
 }
 
-/// Each problem once, though every arm met it, with a hint where a key of the top level fell
-/// into a table.
+/// Removes duplicates, because several arms may have the same problem; adds a hint if a top-level
+/// key was written inside a table.
 fn tidy(problems: &mut Vec<Diagnostic>) {
     problems.sort_by(|a, b| (a.span.start, &a.message).cmp(&(b.span.start, &b.message)));
     problems.dedup();
@@ -238,7 +238,7 @@ fn tidy(problems: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The file's name without folder and ending.
+/// The file's name without folder and extension.
 fn stem(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.strip_suffix(".toml").unwrap_or(name).to_owned()

@@ -1,4 +1,4 @@
-//! The `[[comparison]]` tables: which levels are held against each other, in what.
+//! The `[[comparison]]` tables: the compared levels and metrics.
 
 use std::collections::BTreeMap;
 
@@ -122,9 +122,9 @@ fn text(node: &Node) -> String {
     node.as_str().map_or_else(|| node.shown(), str::to_owned)
 }
 
-/// The problem that so few blocks could not decide anything.
+/// The problem that there are too few blocks to decide anything.
 ///
-/// How many it takes is reckoned where comparisons are decided.
+/// The module that decides comparisons computes the required number.
 pub(super) fn undecidable(
     comparisons: &[Comparison],
     arms: &[Combination<'_>],
@@ -145,7 +145,7 @@ pub(super) fn undecidable(
     Some(Diagnostic::new(span, message, label).with_hint(hint))
 }
 
-/// Candidates that have a baseline beside them: an arm that differs in this factor alone.
+/// Number of candidates with a baseline: an arm that differs only in this factor.
 fn pairs(comparison: &Comparison, arms: &[Combination<'_>]) -> usize {
     let factor = comparison.factor.as_str();
     let is_baseline = |arm: &Combination<'_>| {
@@ -159,7 +159,7 @@ fn pairs(comparison: &Comparison, arms: &[Combination<'_>]) -> usize {
     candidates.filter(|arm| arms.iter().any(|one| is_baseline(one) && beside(arm, one))).count()
 }
 
-/// Comparisons for which the exclusions leave no two arms.
+/// Comparisons that have no two arms after the exclusions.
 pub(super) fn without_pair(
     comparisons: &[Comparison],
     tables: &[&Table],

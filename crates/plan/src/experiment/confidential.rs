@@ -1,11 +1,11 @@
-//! What no output may show: header values with credentials, and names made of
-//! the environment.
+//! Values that no output may show: header values with credentials, and names made from the
+//! environment.
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Table, Value};
 use crate::secret::{Secrets, is_authorising, variable};
 
-/// Notes the values of headers that authorise and are written out in the file.
+/// Notes credentials in headers that are written out in the file.
 pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
     let settings = tables(root, "operation").flat_map(|table| &table.entries);
     let fields = settings
@@ -32,12 +32,13 @@ pub(super) fn passwords(root: &Table, secrets: &mut Secrets) {
     }
 }
 
-/// A template is no value yet, and a variable of the environment is hidden already.
+/// Skips templates, which have no value yet, and variables of the environment, which are already
+/// secret.
 fn is_new(value: &str, secrets: &Secrets) -> bool {
     !value.contains("{{") && secrets.redact(value) == value
 }
 
-/// Refuses names made of the environment: they stand in every output and in names of files.
+/// Refuses names made from the environment, because every output and many file names contain them.
 pub(super) fn names(root: &Table, problems: &mut Vec<Diagnostic>) {
     for kind in ["operation", "service", "observer"] {
         for entry in tables(root, kind).filter_map(|table| table.get("name")) {

@@ -1,4 +1,4 @@
-//! `[design]`: how often arms are executed, in which order, and which of them are left out.
+//! `[design]`: how often arms are executed, in which order, and which arms are excluded.
 
 use super::factor::{Combination, Factor};
 use crate::comparison::Comparison;
@@ -8,9 +8,9 @@ use crate::order::{Blocks, Order};
 use crate::plan::Arm;
 use crate::template::{Piece, pieces};
 
-/// Blocks of an experiment with comparisons, where the file names none.
+/// Default number of blocks in an experiment with comparisons.
 const BLOCKS: u64 = 10;
-/// The fewest pairs of which the spread can be told.
+/// The fewest pairs that show a spread.
 const FEWEST_PAIRS: u64 = 2;
 
 /// The table as written.
@@ -75,7 +75,7 @@ impl<'a> Design<'a> {
             exclusion(table, factors, problems);
         }
         if problems.len() > before {
-            // It is unclear which arms a wrong exclusion would leave.
+            // A wrong exclusion leaves the set of arms unclear.
             return combinations;
         }
         let (excluded, remaining): (Vec<_>, Vec<_>) = combinations
@@ -91,7 +91,7 @@ impl<'a> Design<'a> {
         remaining
     }
 
-    /// Levels that no arm is left to have.
+    /// Reports levels that remain in no arm.
     fn lost(&self, factors: &[Factor], remaining: &[Combination<'_>]) -> Vec<Diagnostic> {
         let levels = factors.iter().flat_map(|factor| {
             factor.levels.iter().map(move |level| (factor.name.as_str(), level.name.as_str()))
@@ -108,7 +108,7 @@ impl<'a> Design<'a> {
         levels.filter(is_lost).map(told).collect()
     }
 
-    /// How often, and in which order; with everything that keeps the comparisons from being decided.
+    /// Number and order of blocks; reports everything that makes the comparisons undecidable.
     pub(super) fn blocks(
         &self,
         comparisons: &[Comparison],
@@ -149,7 +149,7 @@ impl<'a> Design<'a> {
         Blocks { count, order, aa, duet: self.duet.is_some(), spare }
     }
 
-    /// Of so many blocks, how many may go without a trial.
+    /// How many of the blocks may lack a trial.
     fn spare(&self, blocks: u32, problems: &mut Vec<Diagnostic>) -> u32 {
         let Some((spare, span)) = self.spare else { return 0 };
         if spare < u64::from(blocks) {
@@ -162,7 +162,7 @@ impl<'a> Design<'a> {
         0
     }
 
-    /// What keeps both arms of a block from being executed at the same time, if that is asked for.
+    /// Reports why both arms of a block cannot run at the same time, if that is requested.
     pub(super) fn duet(&self, arms: &[Arm]) -> Vec<Diagnostic> {
         let Some(span) = self.duet else { return Vec::new() };
         let mut problems = super::duet::refusals(arms, span);
@@ -175,7 +175,7 @@ impl<'a> Design<'a> {
     }
 }
 
-/// Leaves out what belongs to several executions of the arms; which arms there are remains.
+/// Removes everything about repeated executions of arms; the set of arms stays the same.
 pub(super) fn without_repetitions(root: &mut Table) {
     root.entries.retain(|entry| entry.key != "comparison");
     for entry in root.entries.iter_mut().filter(|entry| entry.key == "design") {
@@ -213,7 +213,7 @@ fn holds(table: &Table, combination: &Combination<'_>) -> bool {
         .all(|entry| combination.level(&entry.key).is_some_and(|level| level.is(&entry.node.value)))
 }
 
-/// The first arm that stands at the baseline of every comparison, or at least of the first.
+/// The first arm at the baseline of every comparison, or at least of the first.
 fn baseline(comparisons: &[Comparison], arms: &[Combination<'_>]) -> Option<usize> {
     let at = |arm: &Combination<'_>, comparison: &Comparison| {
         arm.level(&comparison.factor).is_some_and(|level| level.told() == comparison.baseline)
@@ -223,7 +223,7 @@ fn baseline(comparisons: &[Comparison], arms: &[Combination<'_>]) -> Option<usiz
     all.or_else(|| arms.iter().position(|arm| at(arm, first)))
 }
 
-/// Factors that make no difference to anything: their arms would be the same but for their names.
+/// Factors without any effect: their arms would differ only in their names.
 pub(super) fn unused(table: Option<&Table>, factors: &[Factor], root: &Table) -> Vec<Diagnostic> {
     let elsewhere = |key: &str| !matches!(key, "factors" | "design" | "comparison");
     let used = |factor: &Factor| {
@@ -247,7 +247,7 @@ pub(super) fn unused(table: Option<&Table>, factors: &[Factor], root: &Table) ->
     unused.filter_map(told).collect()
 }
 
-/// Whether the factor's placeholder stands somewhere below, or a `when` names it.
+/// Whether this node contains the factor's placeholder, or a `when` names it.
 fn mentions(node: &Node, factor: &str) -> bool {
     match &node.value {
         Value::String(text) => pieces(text).iter().any(|piece| match piece {

@@ -1,11 +1,11 @@
-//! `duet`: what keeps the two trials of a block from being executed at the same time.
+//! `duet`: reasons why the two trials of a block cannot run at the same time.
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::load::{Load, Model, Stop};
 use crate::operation::RowOrder;
 use crate::plan::Arm;
 
-/// Everything that is in its way. `span`: where it is asked for.
+/// Every reason. `span`: the place of the request.
 pub(super) fn refusals(arms: &[Arm], span: Span) -> Vec<Diagnostic> {
     let problem = |(message, label, hint): (String, &str, &str)| {
         Diagnostic::new(span, message, label).with_hint(hint)
@@ -15,7 +15,7 @@ pub(super) fn refusals(arms: &[Arm], span: Span) -> Vec<Diagnostic> {
     problems.map(problem).collect()
 }
 
-/// What is said, at the caret, and to be done.
+/// Message, label and hint.
 type Refusal = (String, &'static str, &'static str);
 
 fn number(arms: usize) -> Option<Refusal> {
@@ -52,7 +52,8 @@ fn of_arm(arm: &Arm) -> Vec<Refusal> {
     refusals
 }
 
-/// Both arms meet the halves of one process, and share the generator.
+/// Both arms get halves of one arrival process and share the generator, so their loads must be
+/// alike.
 fn unlike(arms: &[Arm]) -> Option<Refusal> {
     let [first, second] = arms else { return None };
     let threads = |load: &Load| (load.workers, load.busy_poll);

@@ -1,5 +1,5 @@
-//! What is expected of an observer, held against the file as far as it alone can tell: the rest is known only once the
-//! observer has counted, or where it says beforehand what it counts.
+//! Checks expectations of observers against the file. The rest is known only once the observer has counted, or if it
+//! lists its counts in advance.
 
 use crate::criterion::{Operator, TOTAL, meant};
 use crate::diagnostic::{Diagnostic, Span, near_miss};
@@ -8,7 +8,7 @@ use crate::expectation::{
 };
 use crate::operation::Operation;
 
-/// Everything that no answer of the observer could make right.
+/// Everything that makes the expectation impossible.
 pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<Diagnostic> {
     let (comparisons, faults) = expectation::read(text);
     let faults = faults.into_iter().map(|fault| problem(text, span, fault));
@@ -20,7 +20,7 @@ pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<
     faults.chain(unknown).collect()
 }
 
-/// Names of counts that are the observer's own, with their places.
+/// Names of the observer's own counts, with their places.
 pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Vec<(&'a str, Span)> {
     let (comparisons, _) = expectation::read(text);
     let terms = comparisons.iter().flat_map(Inequality::terms);
@@ -28,7 +28,7 @@ pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Ve
         terms.map(|term| (term, span.within(text, term.start, term.start + term.text.len())));
     let is_own = |(term, at): &(ExpectationTerm<'_>, Span)| {
         let is_of_operation = term.of_operation().is_some_and(|(name, _)| {
-            // Without any it cannot be told whether this is one.
+            // Without operations it is unclear whether this is the name of one.
             operations.is_empty() || name == TOTAL || operations.iter().any(|one| one.name == name)
         });
         let is_other = term.number().is_some() || term.count().is_some() || is_of_operation;
@@ -37,7 +37,7 @@ pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Ve
     placed.filter(is_own).map(|(term, at)| (term.text, at)).collect()
 }
 
-/// A count that an observer which has these of its own does not have.
+/// Reports a count that the observer does not have; `counts` are its own counts.
 pub(super) fn uncounted(name: &str, span: Span, counts: &[String]) -> Option<Diagnostic> {
     let of_all = COUNTS.map(|(name, _)| name);
     let known: Vec<&str> = counts.iter().map(String::as_str).chain(of_all).collect();
@@ -48,7 +48,7 @@ pub(super) fn uncounted(name: &str, span: Span, counts: &[String]) -> Option<Dia
 fn problem(text: &str, span: Span, (fault, at): LocatedError) -> Diagnostic {
     let hint = "such as recall >= 0.95, or received == all.succeeded and damaged == 0";
     let part = &text[at.clone()];
-    // An empty stretch cannot be pointed at.
+    // A caret cannot mark an empty range.
     let span = if at.is_empty() { span } else { span.within(text, at.start, at.end) };
     let signs = OPERATORS.map(Operator::symbol);
     let one_of = format!("one of {}", signs.join(", "));
@@ -82,12 +82,12 @@ fn problem(text: &str, span: Span, (fault, at): LocatedError) -> Diagnostic {
     Diagnostic::new(span, message, label).with_hint(hint)
 }
 
-/// What an operation does not have.
+/// Reports a count that an operation does not have.
 fn unknown(term: ExpectationTerm<'_>, span: Span, operations: &[Operation]) -> Option<Diagnostic> {
     let (name, what) = term.of_operation().filter(|_| !operations.is_empty())?;
     let names: Vec<&str> = operations.iter().map(|one| one.name.as_str()).chain([TOTAL]).collect();
     if !names.contains(&name) {
-        // Names that the observer tells may have a dot in them, too.
+        // Names of the observer's counts may also contain a dot.
         near_miss(name, &names)?;
         return Some(Diagnostic::unknown("operation", name, span, names));
     }

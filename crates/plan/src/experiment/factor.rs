@@ -1,4 +1,4 @@
-//! Factors, their levels, and the arms that they span.
+//! Factors, their levels, and the arms that result from them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,36 +7,36 @@ use serde_json::Value as Json;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Node, Reader, Table, Value};
 
-/// More arms than this are a slip.
+/// More arms than this are probably a mistake.
 const MOST_ARMS: usize = 1000;
 
-/// One thing that is varied.
+/// A factor.
 #[derive(Debug, Clone)]
 pub(super) struct Factor {
     pub(super) name: String,
     pub(super) levels: Vec<Level>,
 }
 
-/// One setting of a factor.
+/// A level of a factor.
 #[derive(Debug, Clone)]
 pub(super) struct Level {
-    /// As it stands in names of arms.
+    /// Its form in names of arms.
     pub(super) name: String,
-    /// What a placeholder becomes.
+    /// The value that replaces the placeholder.
     pub(super) node: Node,
-    /// Whether the file gives the name beside the value, because that is too long to be read.
+    /// Whether the file names the level because its value is too long to read.
     named: bool,
-    /// Load settings, where the level is a table.
+    /// Load settings, if the level is a table.
     pub(super) settings: Option<Table>,
 }
 
 impl Level {
-    /// As it stands in the plan and in everything that is said of it: its name where it has one of its own.
+    /// Its form in plan and reports: its name if the file gives one.
     pub(super) fn told(&self) -> Json {
         if self.named { self.name.as_str().into() } else { self.node.to_json() }
     }
 
-    /// Whether the file means this level: by its value, or by its name.
+    /// Whether the file refers to this level, by value or by name.
     pub(super) fn is(&self, meant: &Value) -> bool {
         let by_name = || matches!(meant, Value::String(text) if *text == self.name);
         self.node.value == *meant || (self.named && by_name())
@@ -71,13 +71,13 @@ impl Combination<'_> {
         self.parts.iter().map(|(name, level)| ((*name).to_owned(), level.told())).collect()
     }
 
-    /// Values of the levels that have a name beside them.
+    /// Values of the levels that have names.
     pub(super) fn values(&self) -> BTreeMap<String, Json> {
         let named = self.parts.iter().filter(|(_, level)| level.named);
         named.map(|(name, level)| ((*name).to_owned(), level.node.to_json())).collect()
     }
 
-    /// Load settings of the levels, over those of `[load]`.
+    /// Load settings of the levels, which override those of `[load]`.
     pub(super) fn settings(&self) -> impl Iterator<Item = &Table> {
         self.parts.iter().filter_map(|(_, level)| level.settings.as_ref())
     }
@@ -114,7 +114,7 @@ fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
     Factor { name: entry.key.clone(), levels }
 }
 
-/// A level in a list: a scalar, or a table of its name with a value or with load settings.
+/// A level in a list: a scalar, or a table with its name and a value or load settings.
 fn level(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Level> {
     match &node.value {
         Value::Array(_) => {
@@ -177,7 +177,7 @@ fn table_level(
     Some(Level { name, node, named: true, settings: None })
 }
 
-/// Every combination of levels, the last factor varying fastest; one without factors.
+/// Every combination of levels, the last factor varying fastest; without factors, one.
 pub(super) fn cross<'a>(
     factors: &'a [Factor],
     span: Span,

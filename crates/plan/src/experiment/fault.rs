@@ -1,4 +1,4 @@
-//! `[[fault]]`: what is done to the trial's own processes while the load runs.
+//! `[[fault]]`: faults injected into the trial's own processes while the load runs.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(super) fn read(
     faults.into_iter().map(|(fault, _)| fault).collect()
 }
 
-/// A part that is to be started again after it was killed or stopped: the run does not know how.
+/// Refuses to restart a killed or stopped part: the run does not know how to start it.
 fn unstartable(whom: &FaultTarget, action: FaultAction, span: Span) -> Option<Diagnostic> {
     if whom.part.is_none() || action == FaultAction::Freeze {
         return None;
@@ -66,8 +66,8 @@ fn unstartable(whom: &FaultTarget, action: FaultAction, span: Span) -> Option<Di
     )
 }
 
-/// Faults of a process that another one has not given back yet: there is nothing to be hit, and
-/// what undoes the first would end the second, or start again what runs.
+/// Reports faults on a process that an earlier fault still affects: the process may not be running, and undoing the
+/// first fault would end the second or restart a running process.
 fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
     let mut sorted: Vec<_> = faults.iter().collect();
     sorted.sort_by_key(|(fault, _)| fault.at);
@@ -83,7 +83,7 @@ fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
     sorted.iter().enumerate().filter_map(told).collect()
 }
 
-/// A part that its process does not have, where that is known; only the process itself can say otherwise.
+/// Reports a part that its process does not have, if its parts are known; otherwise only the process knows them.
 fn missing_part(
     whom: &FaultTarget,
     text: &str,

@@ -15,11 +15,11 @@ use crate::load::{
 use crate::operation::Operation;
 use crate::units;
 
-/// Keys that each choose a model; at most one may stand.
+/// Keys that choose a model; at most one is allowed.
 const MODELS: [&str; 5] = ["rate", "stages", "burst", "users", "replay"];
-/// Keys that each end the measure phase.
+/// Keys that end the measure phase.
 const STOPS: [&str; 2] = ["duration", "operations"];
-/// Keys that mean something only beside another.
+/// Keys that need another key.
 const COMPANIONS: [(&str, &[&str]); 4] = [
     ("arrivals", &["rate", "stages", "burst"]),
     ("from", &["stages"]),
@@ -27,19 +27,19 @@ const COMPANIONS: [(&str, &[&str]); 4] = [
     ("think", &["users"]),
 ];
 
-/// Keys beside which streams mean nothing: such a connection carries one operation at a time.
+/// Keys that make streams meaningless: such a connection carries one operation at a time.
 const ONE_AT_A_TIME: [&str; 2] = ["users", "new_connections"];
 
-/// Measure phase where the file names no end.
+/// Length of the measure phase if the file has no end.
 const DURATION: Duration = Duration::from_secs(60);
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections of an open load, at most.
+/// Most connections of an open load.
 const OPEN_CONNECTIONS: u32 = 1000;
-/// Connections of a closed load, exactly.
+/// Connections of a closed load.
 const CLOSED_CONNECTIONS: u32 = 50;
 
-/// `[load]` with the settings of the arm's levels over it. A level that chooses a model or an
-/// end replaces the one of `[load]`.
+/// `[load]` overridden by the load settings of the arm's levels. A level that chooses a model or an
+/// end replaces that of `[load]`.
 pub(super) fn merged(base: Option<&Table>, combination: &Combination<'_>) -> Option<Table> {
     let mut table = base.cloned();
     for settings in combination.settings() {
@@ -83,7 +83,7 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     load
 }
 
-/// Keys that exclude each other, and keys without the one that they belong to.
+/// Reports keys that exclude each other, and keys without the key that they need.
 fn conflicts(table: &Table, problems: &mut Vec<Diagnostic>) {
     for group in [MODELS.as_slice(), STOPS.as_slice()] {
         let present: Vec<&Entry> =
@@ -237,8 +237,8 @@ fn replay(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess
     }
 }
 
-/// One offset a line, first column. A header `offset_ns`, `_us`, `_ms` or `_s` gives the unit of
-/// bare numbers; otherwise each has its own.
+/// One offset per line, in the first column. A header `offset_ns`, `_us`, `_ms` or `_s` gives the
+/// unit of bare numbers; otherwise each number has its own unit.
 fn parse_offsets(text: &str) -> Result<Vec<u64>, String> {
     let mut unit = "";
     let mut offsets: Vec<u64> = Vec::new();
@@ -280,7 +280,7 @@ fn stop(reader: &mut Reader<'_>, model: &Model) -> Stop {
         .unwrap_or(Stop::Duration { after: DURATION })
 }
 
-/// Nothing can be warmed up at a rate of zero.
+/// A load at rate zero cannot warm up.
 fn warm_up(reader: &mut Reader<'_>, model: &Model) -> WarmUp {
     let parse = |text: &str| match text {
         "auto" => Some(WarmUp::Auto),
@@ -314,7 +314,7 @@ fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
         .map_or(SteadyState::Required, |(state, _)| state)
 }
 
-/// Streams for an operation of a protocol that has none.
+/// Reports streams for an operation whose protocol has none.
 pub(super) fn without_streams(
     table: Option<&Table>,
     load: &Load,
@@ -332,7 +332,7 @@ pub(super) fn without_streams(
     Some(problem.with_hint("streams are for `http2` and `shm`; raise `connections` instead"))
 }
 
-/// The problem that there is no `[load]` at all.
+/// The problem that `[load]` is missing.
 pub(super) fn missing() -> Diagnostic {
     let problem = Diagnostic::new(Span::default(), "missing table `[load]`", "in this file");
     problem.with_hint("add [load] with rate = \"500/s\" and duration = \"60s\"")

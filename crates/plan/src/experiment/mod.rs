@@ -1,9 +1,9 @@
-//! From the text of an experiment file to a plan, or to everything that is wrong with it.
+//! Makes a plan from the text of an experiment file, or reports everything that is wrong with it.
 //!
-//! Not here: what a protocol's own table means (see the drivers), and how problems are shown
+//! Not here: the meaning of a protocol's own table (see the drivers), and how problems are shown
 //! (see [`crate::diagnostic`]).
 
-// In reading order: what comes in, what is done to the text, what is built from it.
+// In reading order: inputs, changes to the text, and the parts built from it.
 mod arm;
 mod build;
 mod comparison;

@@ -16,19 +16,19 @@ use crate::rows::Rows;
 use crate::target::Target;
 use crate::template::Template;
 
-/// Keys of a protocol's table that name files, and those that their content comes under.
+/// Keys of a protocol's table that name files, and the key that gets their content.
 const FILES: [(&str, &str); 2] = [("body_file", "body"), ("message_file", "message")];
 
-/// What the operations of an arm are read with.
+/// The context for reading the operations of an arm.
 pub(super) struct Reading<'a> {
     pub(super) world: ExperimentContext<'a>,
     pub(super) factors: &'a [Factor],
     pub(super) combination: &'a Combination<'a>,
     /// `[target]`, if the file has one.
     pub(super) shared: Option<&'a Target>,
-    /// Whether a system is started, which then is where operations go by default.
+    /// Whether a system is started; it is then the default target.
     pub(super) system: bool,
-    /// Data that was read before, by file.
+    /// Data that was already read, by file.
     pub(super) rows: &'a mut HashMap<String, Arc<Rows>>,
     pub(super) problems: &'a mut Vec<Diagnostic>,
     pub(super) targets: Vec<Target>,
@@ -53,7 +53,7 @@ impl Reading<'_> {
         operations
     }
 
-    /// One operation; `None` where it is not in this arm, or cannot be read.
+    /// One operation; `None` if it is not in this arm or cannot be read.
     fn operation(&mut self, place: usize, table: &Table) -> Option<Operation> {
         let before = self.problems.len();
         let mut reader = Reader::new(table);
@@ -71,7 +71,7 @@ impl Reading<'_> {
         for (key, text) in FILES {
             self.file(&mut inner, key, text);
         }
-        // Without its rows, every `row.column` would be reported as well.
+        // If the rows are missing, `row.column` would cause further problems.
         let judged = rows.is_some() || table.get("rows").is_none();
         if judged {
             self.templates(&inner, rows.as_deref());
@@ -86,13 +86,13 @@ impl Reading<'_> {
             None => self.fixed(&mut operation, own, table),
         }
         if judged && !self.targets.is_empty() {
-            // What was found twice is reported once: the driver compiles the same texts.
+            // The driver compiles the same texts; duplicate problems are removed later.
             self.problems.extend(self.world.known.check(&operation, &self.targets));
         }
         (included && self.problems.len() == before).then_some(operation)
     }
 
-    /// Whether the arm's levels are those that `when` names.
+    /// Whether the arm has the levels that `when` names.
     fn when(&mut self, reader: &mut Reader<'_>) -> bool {
         let entries =
             reader.table("when").map(|table| table.entries.as_slice()).unwrap_or_default();
@@ -125,7 +125,7 @@ impl Reading<'_> {
         included
     }
 
-    /// The protocol and its table. With `targets` the table may be left out.
+    /// The protocol and its table. With `targets`, the table is optional.
     fn protocol(&mut self, reader: &mut Reader<'_>, table: &Table) -> Option<(String, Table)> {
         let known = self.world.known.protocols();
         let found: Vec<(&str, &Table)> =
@@ -208,13 +208,12 @@ impl Reading<'_> {
         }
     }
 
-    /// Puts the content of the files under `key` in the place of `text`, word for word: their braces are no
-    /// placeholders.
+    /// Replaces `text` with the content of the files under `key`, literally: their braces are no placeholders.
     fn file(&mut self, table: &mut Table, key: &str, text: &str) {
         let Some(at) = table.entries.iter().position(|entry| entry.key == key) else {
             return;
         };
-        // Taken out: were it left in after a problem, the driver would report it once more.
+        // Removed even after a problem; otherwise the driver would report it again.
         let mut entry = table.entries.remove(at);
         if table.get(text).is_some() {
             let message = format!("`{text}` and `{key}` exclude each other");
@@ -231,7 +230,7 @@ impl Reading<'_> {
         }
     }
 
-    /// From the name of a file to its content.
+    /// Replaces the name of a file with its content.
     fn content(&mut self, node: &mut Node) {
         let Some(file) = node.as_str() else {
             return self.problems.push(node.unlike("the name of a file"));
@@ -246,7 +245,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Every text of the protocol's table must be a valid template.
+    /// Reports texts of the protocol's table that are no valid templates.
     fn templates(&mut self, table: &Table, rows: Option<&Rows>) {
         let mut nodes: Vec<&Node> = table.entries.iter().map(|entry| &entry.node).collect();
         while let Some(node) = nodes.pop() {
@@ -287,7 +286,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Whole requests of a target file.
+    /// Whole requests from a target file.
     fn listed(&mut self, operation: &mut Operation, table: &Table) {
         let mut reader = Reader::new(table);
         let file = reader.string("file");
@@ -314,7 +313,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Place of this target among those of the arm.
+    /// Index of this target among the targets of the arm.
     fn place(&mut self, target: Target) -> usize {
         self.targets.iter().position(|known| *known == target).unwrap_or_else(|| {
             self.targets.push(target);
@@ -342,10 +341,10 @@ fn name(reader: &mut Reader<'_>, place: usize) -> String {
     name.to_owned()
 }
 
-/// Characters of the longest name: files are called after it, with an item's name and an ending.
+/// Characters of the longest name: file names contain it, together with an item's name and an extension.
 const LONGEST_NAME: usize = 100;
 
-/// What is wrong with a name, if anything.
+/// The problem of a name, if it has one.
 pub(super) fn bad_name(name: &str, span: Span) -> Option<Diagnostic> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(fine) {

@@ -1,17 +1,17 @@
-//! `--set path=value`: one value of the file replaced or added before anything is read.
+//! `--set path=value`: replaces or adds one value of the file before anything is read.
 
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::document::{self, Entry, Node, Table, Value};
 
-/// Keys in the longest path: far more than any experiment nests.
+/// Keys in the longest path: far deeper than any experiment.
 const DEEPEST: usize = 64;
 
 /// Applies one override; its text becomes a source of its own.
 ///
-/// A key that the file lacks is added: whether it may stand there is found when the table is
-/// read, with the same near misses as for the file.
+/// A missing key is added. Whether it is allowed is checked when the table is read, with the same
+/// suggestions as for the file.
 ///
-/// Errors: no `=`; an item of a list that does not exist
+/// Errors: no `=`; a missing item of a list
 pub(super) fn apply(
     root: &mut Table,
     origin: &str,
@@ -102,7 +102,7 @@ fn set_in_node(
     }
 }
 
-/// An item by its place, from 0, or by its name.
+/// An item by its index, from 0, or by its name.
 fn set_in_list(
     items: &mut [Node],
     key: &str,

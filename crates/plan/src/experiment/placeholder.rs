@@ -1,7 +1,7 @@
-//! `{NAME}` in an address: what the launcher will fill in, held against what will be started.
+//! `{NAME}` in an address: checks placeholders of the launcher against the processes that will be started.
 //!
-//! In settings and commands braces may be the program's own: there only a name which is nearly one of ours is refused
-//! (in settings), and an address that no started process has.
+//! In settings and commands, braces may belong to the program. There only two cases are refused: a name that nearly
+//! matches one of ours (in settings), and an address that no started process has.
 //!
 //! Not here: `{{…}}` (see `resolve` and the templates).
 
@@ -13,18 +13,18 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Table, Value};
 use crate::process::{Observer, Service, System};
 
-/// Keys of a target in which the launcher fills placeholders.
+/// Keys of a target with placeholders for the launcher.
 const FILLED: [&str; 3] = ["url", "connect_to", "unix_socket"];
 
-/// The names that stand for addresses in one arm.
+/// The names that refer to processes in one arm.
 pub(super) struct Started {
     names: Vec<String>,
-    /// What those tell of themselves of which that is known.
+    /// The names that they report, if known.
     told: BTreeMap<String, ReportedNames>,
 }
 
 impl Started {
-    /// `system`: whether there is one, and what it is where that can be read.
+    /// `is_system`: whether there is a system. `system`: the system, if it can be read.
     pub(super) fn of(
         services: &[Service],
         is_system: bool,
@@ -46,18 +46,18 @@ impl Started {
         Self { names: services.chain(own).chain(observers).collect(), told }
     }
 
-    /// The names of all that is started.
+    /// The names of all started processes.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The parts of one of these, by their names, where they are known.
+    /// The parts of this process by name, if known.
     pub(super) fn parts(&self, process: &str) -> Option<&[String]> {
         self.told.get(process).map(|tells| tells.processes.as_slice())
     }
 
-    /// Placeholders of `[target]` and of the operations' own targets that nothing fills, and those in settings and
-    /// commands that are certainly mistakes.
+    /// Reports placeholders of `[target]` and of the operations' own targets that nothing fills, and certain mistakes
+    /// in settings and commands.
     pub(super) fn strangers(&self, root: &Table) -> Vec<Diagnostic> {
         let shared = root.get("target").map(|entry| &entry.node);
         let operations = match root.get("operation").map(|entry| &entry.node.value) {
@@ -72,8 +72,8 @@ impl Started {
         targets.chain(self.of_processes(root)).collect()
     }
 
-    /// Placeholders in settings that are nearly a name of what is started, and those in settings and commands for an
-    /// address that it will not have.
+    /// Reports placeholders in settings that nearly match the name of a process, and placeholders in settings and
+    /// commands for an address that the process will not have.
     fn of_processes(&self, root: &Table) -> Vec<Diagnostic> {
         let keys = ["service", "system", "observer"].into_iter();
         let nodes = keys.filter_map(|key| Some(&root.get(key)?.node));
@@ -126,7 +126,7 @@ impl Started {
         placeholders(text).into_iter().filter_map(unfilled).collect()
     }
 
-    /// Placeholders for an address that a process which is started will not have.
+    /// Placeholders for an address that the named process will not have.
     fn lacking(&self, node: &Node) -> Vec<Diagnostic> {
         let text = node.as_str().unwrap_or_default();
         let lacking = |(start, end): (usize, usize)| {
@@ -156,7 +156,7 @@ impl Started {
     }
 }
 
-/// Where placeholders begin and end, with their braces; those with two braces are templates.
+/// Start and end of placeholders with their braces; double braces are templates.
 fn placeholders(text: &str) -> Vec<(usize, usize)> {
     let masked = text.replace("{{", "  ");
     let ends = |(start, _)| Some((start, start + masked[start..].find('}')? + 1));

@@ -1,4 +1,4 @@
-//! `[[service]]`, `[system]`, `[[observer]]`: what a trial starts.
+//! `[[service]]`, `[system]`, `[[observer]]`: the processes that a trial starts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -118,7 +118,7 @@ fn start(reader: &mut Reader<'_>, table: &Table, known: &dyn KnownNames) -> Opti
     }
 }
 
-/// What is wrong where no program serves this system.
+/// The problem that no program serves this system, if that is so.
 fn unserved(name: &str, span: Span, known: &dyn KnownNames) -> Option<Diagnostic> {
     Some(match known.find(name).err()? {
         NoSystem::Unknown { known, hint } => {
@@ -147,8 +147,7 @@ fn command(reader: &mut Reader<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// Splits a command line like a shell does, without its expansions; `None` where a quote is
-/// never closed.
+/// Splits a command line like a shell, but without expansions; `None` if a quote is not closed.
 fn split_command(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -170,7 +169,7 @@ fn split_command(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// A length of time that something may take.
+/// A time limit.
 fn bound(reader: &mut Reader<'_>, key: &str) -> Option<Duration> {
     let parse = |text: &str| parse_duration(text).filter(|bound| !bound.is_zero());
     reader.parsed(key, "a time above zero such as \"30s\"", parse).map(|(bound, _)| bound)

@@ -1,9 +1,8 @@
-//! Names of what only the run will tell: what observers count, and the parts of a target that say their times; and what
-//! systems that a program serves say beforehand of themselves. Addresses and processes are held against that where they are named (see
-//! `placeholder` and `fault`).
+//! Checks names that systems report: counts of observers, and the parts of a target with their own times. Other
+//! modules check addresses and processes (see `placeholder` and `fault`).
 //!
-//! Such a system lists the names that it reports, so that another name is an error. For all others they are unknown before the run,
-//! and a wrong name would leave it inconclusive: that is a warning.
+//! A system that a program serves lists its names in advance, so an unknown name is an error. Other systems' names are
+//! known only during the run. A wrong name would make the run inconclusive, so it is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +24,7 @@ pub(super) struct NameDiagnostics {
     pub(super) warnings: Vec<Diagnostic>,
 }
 
-/// What is wrong with what is expected of observers.
+/// Checks the expectations of observers.
 pub(super) fn expectations(
     observers: &[&Table],
     system: Option<&System>,
@@ -48,7 +47,7 @@ pub(super) fn expectations(
     told
 }
 
-/// What an observer counts beyond the common counts; `None` if unknown.
+/// An observer's own counts, in addition to the common ones; `None` if unknown.
 fn counts(table: &Table, system: Option<&System>, known: &dyn KnownNames) -> Option<Vec<String>> {
     let serve = match (table.get("serve"), table.get("command")) {
         (Some(entry), _) => entry.node.as_str(),
@@ -61,8 +60,7 @@ fn counts(table: &Table, system: Option<&System>, known: &dyn KnownNames) -> Opt
     known.reported_names(serve?, &BTreeMap::new()).map(|tells| tells.counts)
 }
 
-/// What is wrong with the parts that operations ask the times of. A part that one arm's system tells of may be asked for
-/// in all of them.
+/// Checks the parts whose times operations request. If the system of one arm reports a part, all arms may request it.
 pub(super) fn parts(arms: &[Arm], known: &dyn KnownNames) -> NameDiagnostics {
     let mut asked: BTreeMap<&str, RequestedPart> = BTreeMap::new();
     for arm in arms {
@@ -93,7 +91,7 @@ pub(super) fn parts(arms: &[Arm], known: &dyn KnownNames) -> NameDiagnostics {
     told
 }
 
-/// Where a part's times are requested, and the parts that are reported there.
+/// Places that request a part's times, and the parts that are reported there.
 #[derive(Debug, Default)]
 struct RequestedPart {
     spans: Vec<Span>,

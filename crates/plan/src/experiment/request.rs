@@ -1,4 +1,4 @@
-//! What the caller gives and gets.
+//! The inputs and results of reading an experiment.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::secret::Secrets;
 use crate::target::Target;
 
-/// The outside world, as far as a plan may look at it.
+/// The files and variables that a plan may read.
 pub trait Inputs {
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
@@ -21,13 +21,13 @@ pub trait Inputs {
     /// Errors: those of the file system
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Where a file lies that others will open (certificates, for example).
+    /// The path of a file that others will open (certificates, for example).
     fn locate(&self, path: &Path) -> PathBuf {
         path.to_path_buf()
     }
 }
 
-/// What this build of the program knows beyond the plan.
+/// What this build of the program knows in addition to the plan.
 pub trait KnownNames {
     /// Names of protocols: the keys of their tables.
     fn protocols(&self) -> &[&str];
@@ -39,7 +39,7 @@ pub trait KnownNames {
         Ok(())
     }
 
-    /// Everything that a system finds wrong with its settings, which are as it would be given them; nothing where
+    /// All problems that a system finds in its settings, which have the form in which it would get them; none if
     /// [`KnownNames::find`] fails.
     fn settings(&self, _system: &str, _set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         Vec::new()
@@ -54,12 +54,12 @@ pub trait KnownNames {
         None
     }
 
-    /// How a protocol is spoken.
+    /// The properties of a protocol.
     fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
         ProtocolTraits::plain(protocol)
     }
 
-    /// Names of the spans that a protocol stamps by itself, after those of connecting.
+    /// Names of the spans that a protocol stamps, in addition to those of connecting.
     fn spans(&self, _protocol: &str) -> &'static [&'static str] {
         &[]
     }
@@ -69,29 +69,28 @@ pub trait KnownNames {
         &[]
     }
 
-    /// The parts of the target that an operation of this protocol reads the times of, without their places.
+    /// The parts of the target whose times an operation of this protocol reads, without their places.
     fn parts(&self, _protocol: &str, _table: &Table) -> Vec<Part> {
         Vec::new()
     }
 
-    /// Everything that the driver finds wrong with an operation, so that its problems are
-    /// reported along with those of the plan.
+    /// All problems that the driver finds in an operation, so that they are reported along with those of the plan.
     fn check(&self, _operation: &Operation, _targets: &[Target]) -> Vec<Diagnostic> {
         Vec::new()
     }
 }
 
-/// Why a system cannot be served.
+/// Why no program can serve a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSystem {
-    /// No program serves one of this name.
+    /// No program serves a system of this name.
     Unknown {
-        /// The names of those that can be served.
+        /// The available systems.
         known: Vec<String>,
         /// One thing to do.
         hint: String,
     },
-    /// There is a program, which cannot be used.
+    /// There is a program, but it cannot be used.
     Unusable {
         /// What is wrong with it.
         what: String,
@@ -100,44 +99,44 @@ pub enum NoSystem {
     },
 }
 
-/// Something that is wrong with the settings of a system.
+/// A problem in the settings of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSetting {
-    /// Its name; one that was not given where something is missing, and none where several are at odds.
+    /// Name of the setting; a missing setting for one that is required, empty for a conflict between several.
     pub key: String,
     /// What is wrong.
     pub what: String,
-    /// In which way.
+    /// The kind of problem.
     pub kind: SettingError,
 }
 
-/// In which way a setting is wrong.
+/// The kind of problem with a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingError {
-    /// Its value, or what it stands beside.
+    /// A wrong value, or a conflict with another setting.
     Value,
-    /// There is no such setting, but these.
+    /// There is no such setting; the known ones.
     Unknown(Vec<String>),
-    /// Beside the others it changes nothing; in another arm it may.
+    /// It has no effect with the other settings; in another arm it may have one.
     Idle,
 }
 
-/// Names of what a system tells of itself.
+/// Names that a system reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportedNames {
-    /// Its parts, whose times stand in its answers.
+    /// Parts whose times its answers contain.
     pub parts: Vec<String>,
-    /// Whether its answers may report other parts, too, as behind a foreign front.
+    /// Whether its answers may report other parts, too, for example behind a third-party front.
     pub other_parts: bool,
-    /// What it counts as an observer, beside what all of them count.
+    /// Its own counts as an observer, in addition to the common ones.
     pub counts: Vec<String>,
     /// The addresses in its ready line.
     pub listening: Vec<String>,
-    /// The processes there, beside its own.
+    /// The processes in its ready line, besides its main process.
     pub processes: Vec<String>,
 }
 
-/// What reading an experiment may refer to.
+/// The context for reading an experiment.
 #[derive(Clone, Copy)]
 pub struct ExperimentContext<'a> {
     /// Files and environment.
@@ -146,16 +145,16 @@ pub struct ExperimentContext<'a> {
     pub known: &'a dyn KnownNames,
 }
 
-/// What flags add to the file.
+/// Changes of flags to the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// `--set`: `path=value`, each.
+    /// The values of `--set`: `path=value`.
     pub overrides: Vec<String>,
-    /// `--criterion`, each.
+    /// The values of `--criterion`.
     pub criteria: Vec<String>,
     /// `--seed`; wins over the file's.
     pub seed: Option<u64>,
-    /// Taken where neither flag nor file has a seed: fresh entropy, in the caller's hands.
+    /// Used if neither flag nor file has a seed: fresh entropy from the caller.
     pub fresh_seed: u64,
     /// `--quick`: a rehearsal.
     pub quick: bool,
@@ -163,13 +162,13 @@ pub struct Options {
     pub warm_up: Option<String>,
     /// `--workers`, as written.
     pub workers: Option<String>,
-    /// `--fail-fast`: a hopeless run is ended.
+    /// `--fail-fast`: ends a run that can no longer pass.
     pub fail_fast: bool,
-    /// `--keep-going`: a run in which nothing works is carried out all the same.
+    /// `--keep-going`: continues a run in which every operation fails.
     pub keep_going: bool,
     /// `--adaptive`: the measure phase is as long as its intervals need.
     pub adaptive: bool,
-    /// Arms are wanted each by itself, so that comparisons and what `[design]` says of repetitions are left out.
+    /// Treats each arm alone: leaves out comparisons and the repetitions of `[design]`.
     pub each_arm_alone: bool,
 }
 
@@ -180,12 +179,12 @@ pub struct Experiment {
     pub plan: Plan,
     /// Texts that spans refer to, for diagnostics of drivers.
     pub sources: Sources,
-    /// What does not keep it from being run, and is hardly meant so.
+    /// Warnings: they do not prevent a run, but are probably mistakes.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Experiment {
-    /// All warnings as a person reads them, secrets redacted; `None` without any.
+    /// All warnings in readable form, secrets redacted; `None` without any.
     pub fn warned(&self, colour: Colour) -> Option<String> {
         let shown = || self.plan.secrets.redact(&self.sources.warn(&self.warnings, colour));
         (!self.warnings.is_empty()).then(shown)
@@ -195,7 +194,7 @@ impl Experiment {
 /// An experiment that cannot be run.
 #[derive(Debug, Clone)]
 pub struct InvalidExperiment {
-    /// Everything that is wrong.
+    /// All problems.
     pub problems: Vec<Diagnostic>,
     /// Texts that spans refer to.
     pub sources: Sources,
@@ -204,7 +203,7 @@ pub struct InvalidExperiment {
 }
 
 impl InvalidExperiment {
-    /// All problems as a person reads them, secrets redacted.
+    /// All problems in readable form, secrets redacted.
     pub fn render(&self, colour: Colour) -> String {
         self.secrets.redact(&self.sources.render(&self.problems, colour))
     }

@@ -10,11 +10,11 @@ use crate::document::{Entry, Node, Table, Value};
 use crate::secret::Secrets;
 use crate::template::{Piece, pieces};
 
-/// What a placeholder becomes; `None` leaves it to others.
+/// The value of a placeholder; `None` leaves the placeholder unchanged.
 type Lookup<'a> = dyn FnMut(&str, Span) -> Option<Result<Value, Diagnostic>> + 'a;
 
-/// The tree with the folder of the file in place, as whoever is started here finds it. `placed` gets each text that was
-/// made of it, with what the file says, which is what the plan is known by: it is the same plan from wherever it is run.
+/// Fills in `{{folder}}` with the folder of the file, as started processes see it. `placed` gets each resulting text
+/// with the original from the file. The plan shows the original, so it is the same plan from any folder.
 pub(super) fn folder(
     root: &Table,
     inputs: &dyn Inputs,
@@ -32,7 +32,7 @@ pub(super) fn folder(
     Pass { lookup: &mut lookup, problems, replaced: placed }.table(root)
 }
 
-/// The tree with variables of the environment in place. Notes each of them as a secret.
+/// Fills in variables of the environment, and notes each as a secret.
 pub(super) fn environment(
     root: &Table,
     inputs: &dyn Inputs,
@@ -64,12 +64,12 @@ pub(super) fn environment(
     with_numbers(root, resolved)
 }
 
-/// Tables of the plan's own settings, in which [`NUMBERS`] are numbers.
+/// Tables with settings of the plan itself, in which [`NUMBERS`] are numbers.
 const SETTINGS: [&str; 3] = ["load", "design", "operation"];
 const NUMBERS: [&str; 7] =
     ["connections", "users", "operations", "workers", "blocks", "aa", "weight"];
 
-/// The environment only knows text. Where a setting is a number, a lone variable becomes one.
+/// Environment variables are text. If a setting is a number, a variable that is its whole value becomes a number.
 fn with_numbers(written: &Table, mut resolved: Table) -> Table {
     for (before, after) in written.entries.iter().zip(&mut resolved.entries) {
         if SETTINGS.contains(&after.key.as_str()) {
@@ -99,7 +99,7 @@ fn number_in(before: &Node, after: &mut Node) {
     }
 }
 
-/// The tree with the levels of one arm in place.
+/// Fills in the levels of one arm.
 pub(super) fn factors(
     root: &Table,
     combination: &Combination<'_>,
@@ -147,7 +147,7 @@ impl Pass<'_, '_> {
         Node { span: node.span, value }
     }
 
-    /// A lone placeholder becomes its value with its type; among other text it becomes text.
+    /// A placeholder that is the whole text becomes its value with its type; within other text it becomes text.
     fn text(&mut self, text: &str, span: Span) -> Value {
         let mut out = String::with_capacity(text.len());
         let mut changed = false;

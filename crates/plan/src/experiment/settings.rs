@@ -1,4 +1,4 @@
-//! Settings of systems, held against what those would say at their start.
+//! Checks settings of systems by asking their programs in advance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,12 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Table, Value};
 use crate::process::System;
 
-/// What stands in for an address that is known when the run starts.
+/// Replaces an address that is known only when the run starts.
 const ADDRESS: &str = "127.0.0.1:1";
 
-/// What the systems of an arm find wrong with their settings; and settings that change nothing in it, with what
-/// to say where they do so in no other arm, either. The system is not given those. `names`: of all that is started.
+/// Returns the problems that the systems of an arm find in their settings, and the settings without effect in this
+/// arm, with the message to show if they have none in any other arm either. Settings without effect are removed from
+/// the system. `names`: all started processes.
 pub(super) fn judged(
     root: &Table,
     known: &dyn KnownNames,
@@ -53,7 +54,7 @@ fn of_system(
         None => (&none, serve.node.span),
         Some(node) => match &node.value {
             Value::Table(set) => (set, node.span),
-            // Told already.
+            // Another check reports this.
             _ => return Vec::new(),
         },
     };
@@ -71,7 +72,7 @@ fn of_system(
         })
         .collect();
     let bad = known.settings(system, &given).into_iter();
-    // What a placeholder will stand for is not known, and so is nothing else of that setting.
+    // The value of a placeholder is unknown, so the value of that setting cannot be checked.
     let bad =
         bad.filter(|bad| bad.kind != SettingError::Value || !filled.contains(bad.key.as_str()));
     let with_told = |bad: BadSetting| {
@@ -81,7 +82,7 @@ fn of_system(
     bad.map(with_told).collect()
 }
 
-/// A setting as a system is given it.
+/// A setting in the form that a system gets.
 pub(super) fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -109,7 +110,7 @@ fn told(bad: &BadSetting, system: &str, set: &Table, whole: Span) -> Diagnostic 
     }
 }
 
-/// The text with something plausible in the place of what the launcher fills in.
+/// The text with plausible values for placeholders of the launcher.
 fn stand_in(text: &str, names: &[String]) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! `[target]`, an operation's own target, and where each operation goes.
+//! `[target]`, an operation's own target, and the target of each operation.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
 use crate::target::{CHANNEL, Target, has_credentials, without_credentials};
 
-/// What a channel cannot have beside its path.
+/// Keys that a channel must not have.
 const NOT_OF_A_CHANNEL: [&str; 6] =
     ["unix_socket", "connect_to", "cacert", "cert", "key", "insecure"];
 
@@ -48,7 +48,7 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     target
 }
 
-/// An operation's `target`: an address that inherits the certificates of `[target]`, or a table.
+/// An operation's `target`: a table, or an address that inherits the certificates of `[target]`.
 pub(super) fn own(
     node: &Node,
     shared: Option<&Target>,
@@ -77,13 +77,13 @@ pub(super) fn elsewhere(url: String, shared: Option<&Target>) -> Target {
     Target { url, connect_to: None, unix_socket: None, ..base }
 }
 
-/// The address where a system that we start answers at addresses of this scheme.
+/// The default address of a system that the run starts, for this scheme.
 pub(super) fn of_system(scheme: &str) -> Target {
     Target { url: format!("{scheme}://{{system.{scheme}}}"), ..Target::default() }
 }
 
-/// Scheme, host and port, without a slash at the end; of a channel its path, which counts from the
-/// file's folder. Placeholders of the launcher are left for it.
+/// Scheme, host and port, without a slash at the end; for a channel its path, relative to the
+/// file's folder. Placeholders of the launcher are kept.
 fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>) -> String {
     let trimmed = text.trim_end_matches('/');
     if text.contains("{{") {
@@ -108,7 +108,7 @@ fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>)
     trimmed.to_owned()
 }
 
-/// What is wrong with an address without placeholders.
+/// The problem of an address without placeholders, if it has one.
 fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
         let shown = without_credentials(text);

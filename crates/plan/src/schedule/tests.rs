@@ -193,7 +193,7 @@ fn trial(seed: u64, order: u32, duet: bool) -> TrialPlan {
     TrialPlan { index: order, block: 1, order, arm: 0, seed, duet }
 }
 
-/// Offsets of both arms of a duet, and whether their indices have no gaps.
+/// Offsets of both arms of a duet; checks that their indices have no gaps.
 fn halves(process: &ArrivalProcess, seed: u64) -> [Vec<u64>; 2] {
     [1, 2].map(|order| {
         let half = Schedule::of_trial(process, seconds(20), &trial(seed, order, true));
@@ -220,7 +220,7 @@ fn the_arms_of_a_duet_share_every_arrival_of_twice_the_rate() {
         let (all, half) = (whole.len() as f64, first.len() as f64);
         assert!((half - all / 2.0).abs() < 4.0 * all.sqrt() / 2.0, "{half} of {all}");
     }
-    // Without a duet a trial has all of its own process.
+    // Without a duet, a trial has all arrivals of its process.
     let process = ArrivalProcess::Poisson { rate };
     let own: Vec<Arrival> =
         Schedule::of_trial(&process, seconds(20), &trial(42, 2, false)).collect();

@@ -1,14 +1,14 @@
-//! The forms in which a secret may come back: as it is, with escapes, encoded, or in part.
+//! The forms in which a secret may appear: unchanged, escaped, encoded, or in part.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-/// Shorter pieces of an encoded secret may be part of anything.
+/// Shorter pieces of an encoded secret may occur by chance.
 const SHORTEST_ENCODED: usize = 6;
-/// Shorter lines of a secret of several lines may be part of anything.
+/// Shorter lines of a multi-line secret may occur by chance.
 const SHORTEST_LINE: usize = 16;
 
-/// Everything that stands for this secret in a text.
+/// All forms of this secret.
 pub(super) fn of(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned(), value.escape_debug().to_string()];
     let quoted = serde_json::Value::from(value).to_string();
@@ -25,11 +25,11 @@ pub(super) fn of(value: &str) -> Vec<String> {
     forms
 }
 
-/// What it looks like in base64, in the midst of something else that is encoded with it: `offset` bytes of three come
-/// before it, as the name of a user does before a password.
+/// Its base64 forms within a longer encoded text: `offset` bytes modulo three come before it, such as a user's name
+/// before a password.
 fn encoded(value: &str, offset: usize) -> Vec<String> {
     let bytes = [&[0; 3][..offset], value.as_bytes()].concat();
-    // Letters that hold bits of what comes before it say nothing by themselves, nor do those of what follows.
+    // Skips letters that also encode the bytes before or after it.
     let (from, whole) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
     let mut forms = Vec::new();
     for engine in [STANDARD, URL_SAFE] {
@@ -40,7 +40,7 @@ fn encoded(value: &str, offset: usize) -> Vec<String> {
     forms
 }
 
-/// As part of a URL.
+/// Its form within a URL.
 fn percent_encoded(value: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
     let write = |byte: &u8| match plain(byte) {
@@ -54,7 +54,7 @@ fn percent_encoded(value: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Whether some form of this secret stands in the text.
+    /// Whether the text contains some form of this secret.
     fn shows(text: &str, secret: &str) -> bool {
         of(secret).iter().any(|form| text.contains(form.as_str()))
     }

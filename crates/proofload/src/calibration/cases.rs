@@ -1,4 +1,4 @@
-//! The cases, in the order in which they run.
+//! The calibration cases, in order of execution.
 
 use record::summary::{Distribution, Summary, TrialSummary};
 use serde_json::Value;
@@ -8,22 +8,22 @@ use super::Reading;
 /// An experiment of known truth.
 #[derive(Debug, Clone, Copy)]
 pub struct CalibrationCase {
-    /// Its name in the table, and that of its run folder.
+    /// Name in the table and of the run folder.
     pub name: &'static str,
     /// Settings of the truth system, as in `set = { … }`.
     set: &'static str,
     /// The `[load]` table.
     load: &'static str,
-    /// What is held against what.
+    /// Compares the measured values with the truth.
     pub compare: fn(&CaseResult<'_>) -> Vec<Reading>,
 }
 
-/// What came out of a case.
+/// The result of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseResult<'a> {
     /// The only trial.
     pub trial: &'a TrialSummary,
-    /// Median of the floor, once it was measured. Nanoseconds.
+    /// Median of the floor in nanoseconds, once it was measured.
     pub floor_ns: f64,
 }
 
@@ -93,7 +93,7 @@ impl<'a> CaseResult<'a> {
         quantile(&self.trial.total.service_time, 0.5)
     }
 
-    /// A figure of the target's own report; not a number where it has none.
+    /// A figure from the target's own report; NaN if it is missing.
     fn target(&self, group: &str, figure: &str) -> f64 {
         let detail = self.trial.observers.first().and_then(|one| one.detail.get(group));
         detail.and_then(|one| one.get(figure)).and_then(Value::as_f64).unwrap_or(f64::NAN)
@@ -113,7 +113,7 @@ fn response(seen: &CaseResult<'_>, q: f64) -> f64 {
     quantile(&seen.trial.total.response_time, q)
 }
 
-/// The least that can be measured here; nothing to hold it against.
+/// The lowest times that can be measured here; shown without a comparison.
 fn floor(seen: &CaseResult<'_>) -> Vec<Reading> {
     let service = &seen.trial.total.service_time;
     let shown = |what, q| Reading::shown(what, plan::number::duration(quantile(service, q) as u64));
@@ -133,7 +133,7 @@ fn pacing(seen: &CaseResult<'_>, planned: u64) -> Vec<Reading> {
     ]
 }
 
-/// A service that takes 1 ms: what is above that is the way there and back, and the target's own lateness.
+/// A service that takes 1 ms; the rest is the round trip and the target's own lateness.
 fn constant(seen: &CaseResult<'_>) -> Vec<Reading> {
     let truth = MILLISECOND + seen.floor_ns + seen.target("answer_lateness_ns", "p50");
     vec![
@@ -161,7 +161,7 @@ fn freeze(seen: &CaseResult<'_>) -> Vec<Reading> {
     ]
 }
 
-/// Held against what this very sequence of arrivals and services had to give, which the target knows;
+/// Compares with the exact response times of this sequence of arrivals and service times, which the target computes;
 /// the closed form (mean 2 ms) is the mean over all sequences.
 fn queue(seen: &CaseResult<'_>) -> Vec<Reading> {
     let total = &seen.trial.total.response_time;

@@ -1,5 +1,5 @@
-//! Cases of known truth, each an experiment against the system `truth`, and what must come
-//! out of it.
+//! Calibration cases: each is an experiment against the system `truth`, together with the expected
+//! result.
 //!
 //! Not here: running them and printing the table (see `commands::calibrate`).
 
@@ -10,15 +10,15 @@ pub use cases::{CASES, CalibrationCase, CaseResult};
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// Which quantity.
+    /// The measured quantity.
     pub what: String,
-    /// What is known of it.
+    /// Its known value.
     pub truth: String,
-    /// What came out.
+    /// Its measured value.
     pub measured: String,
-    /// How far apart they may be, if they are held against each other.
+    /// Largest allowed difference, if the two are compared.
     pub bound: Option<String>,
-    /// Whether it is within the bound.
+    /// Whether the difference is within the bound.
     pub holds: bool,
 }
 
@@ -29,7 +29,7 @@ impl Reading {
         Self { what, truth: "–".to_owned(), measured, bound: None, holds: true }
     }
 
-    /// A time that should be this long; all nanoseconds.
+    /// A time with a known value; all in nanoseconds.
     fn time(what: &str, truth_ns: f64, measured_ns: f64, bound_ns: f64) -> Self {
         let text = |nanoseconds: f64| plan::number::duration(nanoseconds.round() as u64);
         Self {
@@ -41,13 +41,13 @@ impl Reading {
         }
     }
 
-    /// A time that should be 0 and is at most so long; all nanoseconds.
+    /// A time that should be 0, with an upper bound; all in nanoseconds.
     fn error(what: &str, measured_ns: f64, bound_ns: f64) -> Self {
         let found = Self::time(what, 0.0, measured_ns, bound_ns);
         Self { bound: found.bound.map(|bound| bound.replace('±', "≤")), ..found }
     }
 
-    /// A number that must be exactly this.
+    /// A number that must match exactly.
     fn exact(what: &str, truth: u64, measured: u64) -> Self {
         Self {
             what: what.to_owned(),

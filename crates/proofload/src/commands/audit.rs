@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 
-/// Reads the report, checks it and prints the result; exits 1 when one of its numbers is
+/// Reads the report, checks it and prints the result; exits 1 if one of its numbers is
 /// contradicted.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
     let text = read(&args.file)?;
@@ -30,7 +30,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
     Ok(if found.contradictions > 0 { Exit::Failed } else { Exit::Passed })
 }
 
-/// No more than the longest report of any format.
+/// Reads at most the size of the longest report of any format.
 fn read(path: &Path) -> Result<String, Problem> {
     let most = imports::LONGEST as u64;
     let bytes = if path == Path::new("-") {

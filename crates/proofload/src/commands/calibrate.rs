@@ -1,5 +1,4 @@
-//! `proofload calibrate`: the instrument against targets of known behaviour, truth beside
-//! measurement.
+//! `proofload calibrate`: measures targets of known behaviour and shows truth and measurement side by side.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use crate::loading::load_text;
 use crate::output;
 use crate::problem::Problem;
 
-/// Runs every case; exits 3 when one does not hold.
+/// Runs every case; exits 3 if a comparison fails.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
     let mut live = LiveView::new(args.quiet);
     let kept = Folder::new(args.out.as_deref());
@@ -62,7 +61,7 @@ fn examine(
     Ok(readings)
 }
 
-/// A late generator is said, whatever the figures are.
+/// Reports a late generator, even if all figures are right.
 fn validity(seen: &CaseResult<'_>) -> Reading {
     let trial = seen.trial;
     let holds = matches!(trial.validity, Validity::Valid | Validity::Noted);
@@ -109,7 +108,7 @@ fn row(cells: &[String; 6]) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-/// Where the run folders go: kept where the user says, otherwise removed at the end.
+/// Where the run folders go: the user's folder, or a temporary one that is removed at the end.
 struct Folder {
     root: PathBuf,
     is_kept: bool,
@@ -130,7 +129,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed lies in the system's folder for such things.
+            // If this fails, only files in the system's temporary folder remain.
             let _ = std::fs::remove_dir_all(&self.root);
         }
     }

@@ -31,21 +31,21 @@ use crate::problem::Problem;
 use crate::publishing::{folder, read_back, show, slug, write_pages};
 use crate::{interrupt, output, redaction};
 
-/// The answers of all arms, in the folder of a search of several.
+/// The file with the answers of all arms, in the folder of a search over several arms.
 const BY_ARM: &str = "capacity.md";
-/// First rate where nothing says another.
+/// First rate, if neither flag nor experiment has one.
 const START: &str = "100/s";
 /// Trials after which a search gives up.
 const MOST_TRIALS: usize = 100;
 /// The same on a noisy host, where trials are short and many.
 const MANY_TRIALS: usize = 1_000;
-/// Tail events that a trial should have by its number of operations.
+/// Tail events that a trial should contain; this decides its number of operations.
 const TAIL_EVENTS: f64 = 10.0;
-/// Least and greatest precision: beyond the former rates are told apart by their digits only.
+/// Least and greatest precision: below the first, rates would differ only in their last digits.
 const PRECISION: (f64, f64) = (0.005, 1.0);
 
-/// Searches, each arm in turn; exits 0 when both ends are known, 4 after the report when a trial could not be carried
-/// out.
+/// Searches one arm after another; exits 0 if both ends are known, and 4, after the report, if a trial could not be
+/// executed.
 pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let loaded = load(args)?;
     let plan = &loaded.experiment.plan;
@@ -104,8 +104,8 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     Ok(first.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
 }
 
-/// Each arm as an experiment by itself. Arms that are the same under a load of a given rate are searched once: those
-/// that differ in the size of a closed load alone.
+/// Each arm as an experiment of its own. Arms that differ only in the size of a closed load are searched once: at a
+/// given rate they are the same.
 fn alone(experiment: &Experiment) -> Vec<Experiment> {
     let mut kept: Vec<(Value, Experiment)> = Vec::new();
     for arm in &experiment.plan.arms {
@@ -143,7 +143,7 @@ fn say_arms(searched: &[Experiment], of: usize, live: &mut LiveView) {
     ));
 }
 
-/// Where and how a search goes on.
+/// The context of a search.
 struct Started<'a> {
     args: &'a CapacityArgs,
     home: &'a Path,
@@ -220,8 +220,8 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
     Ok(loaded)
 }
 
-/// The flags that leave this arm alone of all. A plan knows load settings by the name of their level only, as it does
-/// a plain text: the former cannot be given by a flag.
+/// The flags that select this arm alone. A plan has only the names of levels that are load settings, just like plain
+/// texts; a flag cannot select the former.
 fn choice(arm: &Arm) -> String {
     let level = |(factor, level): (&String, &Value)| {
         let level = arm.values.get(factor).unwrap_or(level);
@@ -236,7 +236,7 @@ fn choice(arm: &Arm) -> String {
     }
 }
 
-/// What a URL needs to be an experiment.
+/// The load that makes a URL an experiment.
 fn url_load(args: &CapacityArgs) -> LoadFlags {
     let start = args.search.from.clone().unwrap_or_else(|| START.to_owned());
     LoadFlags { rate: Some(start), duration: Some(args.search.trial.clone()), ..file_load(args) }
@@ -252,7 +252,7 @@ fn file_load(args: &CapacityArgs) -> LoadFlags {
     }
 }
 
-/// Everything that is wrong with the flags, at once.
+/// Checks all flags and reports every problem at once.
 fn settings(flags: &SearchFlags, plan: &Plan) -> Result<SearchSettings, Problem> {
     let mut problems = Vec::new();
     let rate = |text: &str| parse_rate(text).filter(|rate| *rate > 0.0);
@@ -306,7 +306,7 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<SearchSettings, Problem>
     Ok(settings)
 }
 
-/// What is done to processes on purpose must happen in every trial, or rates would be judged by different things.
+/// Faults must happen in every trial, or different rates would be judged under different conditions.
 fn is_struck(plan: &Plan, settings: &SearchSettings) -> Result<(), Problem> {
     let mut faults = plan.arms[0].faults.iter();
     let Some(late) = faults.find(|fault| fault.at.as_secs_f64() >= settings.shortest) else {
@@ -316,7 +316,8 @@ fn is_struck(plan: &Plan, settings: &SearchSettings) -> Result<(), Problem> {
     Err(Problem::usage(problem).hint("give --trial more, or let it happen earlier"))
 }
 
-/// A search that begins where no trial can pass would go down from there, to where trials hold even less.
+/// Refuses a first rate at which no trial can pass: the search would go down to rates at which trials have even fewer
+/// operations.
 fn can_pass(settings: &SearchSettings) -> Result<(), Problem> {
     let SearchSettings { start, fewest, noisy_host, .. } = *settings;
     let (flag, seconds) =
@@ -345,7 +346,7 @@ fn rate_of(plan: &Plan) -> f64 {
     }
 }
 
-/// Operations without which no upper bound of the share that is too slow is small enough.
+/// The fewest operations that can show that the share of slow operations is small enough.
 fn fewest(criteria: &[Criterion]) -> f64 {
     let needed = criteria.iter().map(|criterion| match (&criterion.metric, criterion.comparison) {
         (Metric::Quantile(q), Operator::Less | Operator::AtMost) if criterion.over.is_none() => {
@@ -356,7 +357,7 @@ fn fewest(criteria: &[Criterion]) -> f64 {
     needed.max().unwrap_or_default() as f64
 }
 
-/// Operations that hold enough tail events of the farthest quantile.
+/// The number of operations that contains enough tail events of the highest quantile.
 fn operations(criteria: &[Criterion]) -> f64 {
     let wanted = criteria.iter().map(|criterion| match criterion.metric {
         Metric::Quantile(q) => TAIL_EVENTS / (1.0 - q),

@@ -12,11 +12,11 @@ use crate::problem::Problem;
 use crate::try_once::try_arm;
 use crate::{interrupt, output, redaction};
 
-/// Prints the plan; sends nothing unless asked to.
+/// Prints the plan; sends nothing without `--try`.
 pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     let experiment = load_file(&args.experiment, &args.plan)?.experiment;
     if let Some(warned) = experiment.warned(Colour::Off) {
-        // There may be no terminal left to tell.
+        // The terminal may be closed.
         let _ = writeln!(stderr(), "{warned}\n");
     }
     let plan = experiment.plan;
@@ -32,7 +32,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
             .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
         all_succeeded &= tried.all_succeeded;
         let (name, text) = (plan.secrets.redact(&arm.name), plan.secrets.redact(&tried.text));
-        // What was seen is the target's.
+        // The text may contain bytes from the target.
         output::print(&printable_lines(&format!("\narm {name}\n\n{text}")))?;
     }
     Ok(if all_succeeded { Exit::Passed } else { Exit::Failed })

@@ -1,4 +1,4 @@
-//! `proofload compare`: stored runs, held against each other.
+//! `proofload compare`: compares stored runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 
-/// Differences that are named before the rest is only counted.
+/// Differences that are listed; the rest is only counted.
 const NAMED: usize = 8;
 
-/// A stored run, as far as it is compared.
+/// The parts of a stored run that are compared.
 struct Stored {
     summary: Summary,
     plan: Value,
@@ -29,7 +29,7 @@ impl Stored {
     }
 }
 
-/// Compares, prints what came of it, and judges the criteria.
+/// Compares, prints the result, and judges the criteria.
 ///
 /// Errors: a folder holds no finished run, the runs are unlike, a criterion cannot be read
 pub fn compare(args: &CompareArgs) -> Result<Exit, Problem> {
@@ -100,7 +100,7 @@ fn parts(side: &[Stored]) -> Vec<StoredRun<'_>> {
     side.iter().map(Stored::as_run).collect()
 }
 
-/// In what any run differs from the first one of the baseline; each difference once.
+/// How the runs differ from the first baseline run; each difference once.
 fn unlike(baseline: &[Stored], candidate: &[Stored]) -> Vec<String> {
     let first = baseline[0].as_run();
     let others = parts(&baseline[1..]).into_iter().chain(parts(candidate));

@@ -13,14 +13,15 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
     Ok(Exit::Passed)
 }
 
-/// All names under the headings of their tables, one a line.
+/// All names under the headings of their tables, one per line.
 fn everything() -> String {
     let table =
         |(heading, names): (&str, Vec<&str>)| format!("{heading}:\n  {}\n", names.join("\n  "));
     tables().into_iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
-/// What can be explained, under its headings. A rule that both audits know is one of the audit.
+/// Everything that can be explained, by heading. A rule that both audits have is listed only under
+/// the audit of reports.
 fn tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let rules: Vec<_> = audit::rules::rules().map(|rule| rule.id).collect();
     let mut tables = judge::explain::tables();

@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! One file for each subcommand.
 
 pub mod audit;
 pub mod calibrate;

@@ -1,4 +1,4 @@
-//! `proofload report`: any page again, from the run folder.
+//! `proofload report`: makes any page again from the run folder.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Problem> {
     finish(&args.format, |out| format.write(&record, &disk, out))
 }
 
-/// A run that was killed has no numbers that were judged, but all that it had stored by then.
+/// A killed run has no judged numbers, but everything that it had stored by then.
 fn unfinished(args: &ReportArgs, disk: &Disk) -> Result<Exit, Problem> {
     if !unfinished::FORMATS.contains(&args.format.as_str()) {
         let run = args.run.display();
@@ -53,7 +53,7 @@ fn finish(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(Problem::usage(error.to_string()).during(format!("making `{format}`")))
         }
-        // Whoever writes a page gives errors of reading this kind; the system never does.
+        // Page writers report read errors with these kinds; the system never uses them.
         Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidData) => {
             Err(Problem::usage(format!("cannot read the run: {error}"))
                 .during(format!("making `{format}`"))

@@ -1,5 +1,4 @@
-//! `proofload run --resume`: goes on with a run that was interrupted or killed, by the same plan and
-//! into the same folder.
+//! `proofload run --resume`: resumes an interrupted or killed run, with the same plan and in the same folder.
 
 use std::path::Path;
 
@@ -17,7 +16,7 @@ use crate::problem::Problem;
 use crate::systems::launcher;
 use crate::{contact, interrupt, publishing, redaction};
 
-/// Executes what the run still lacks and judges all of it; the exit code is the verdict.
+/// Executes the missing trials and judges the whole run; the exit code is the verdict.
 pub fn resume(
     root: &Path,
     flags: &OutputFlags,
@@ -29,7 +28,7 @@ pub fn resume(
     let disk = Disk::open(&root)?;
     let origin = origin(&disk)?;
     let _held = disk.hold()?;
-    // Paths, and the programs of the experiment, were meant from there.
+    // Relative paths and programs in the experiment refer to that folder.
     std::env::set_current_dir(&origin.folder).map_err(|error| {
         Problem::usage(format!("cannot go to {}, where the run was begun: {error}", origin.folder))
     })?;
@@ -51,7 +50,7 @@ pub fn resume(
     contact::foresee(plan, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
-    // Trials of one run are scheduled alike, unless that is no longer wished for.
+    // All trials of a run get the same scheduling, unless the user turns it off now.
     let real_time = !(origin.no_realtime || generator.no_realtime);
     let options = TrialOptions { keep_samples: origin.samples, real_time };
     let experiment = &loaded.experiment;
@@ -64,7 +63,7 @@ pub fn resume(
     Ok(run::exit(&summary))
 }
 
-/// What was asked for when the run was begun.
+/// How the run was started.
 fn origin(disk: &Disk) -> Result<RunOrigin, Problem> {
     let refuse = |what: String| {
         Problem::usage(what).during(format!("going on with {}", disk.root().display()))

@@ -45,9 +45,9 @@ pub struct Finished {
     pub disk: Disk,
 }
 
-/// Checks what can be foreseen, runs every trial and writes the record, without pages.
+/// Checks for foreseeable problems, runs every trial and writes the record, without pages.
 ///
-/// Errors: it could not be run, or its record could not be written
+/// Errors: it could not run, or its record could not be written
 pub fn measure(
     loaded: &LoadedExperiment,
     flags: &OutputFlags,
@@ -76,7 +76,7 @@ pub fn measure(
     Ok(Finished { summary, disk })
 }
 
-/// Executes what the folder lacks of the plan, and writes the summary of all that it then holds.
+/// Executes the trials that the folder lacks, and writes the summary of all trials.
 ///
 /// Errors: as [`measure`]
 pub fn carry_out(mut execution: Execution<'_>, run: Run) -> Result<Summary, Problem> {
@@ -86,7 +86,7 @@ pub fn carry_out(mut execution: Execution<'_>, run: Run) -> Result<Summary, Prob
     Ok(summary)
 }
 
-/// What it takes to resume the run later.
+/// The information to resume the run later.
 fn origin(
     asked: &RunRequest,
     run: &Run,
@@ -112,7 +112,7 @@ fn json(value: &impl Serialize) -> Result<serde_json::Value, Problem> {
         .map_err(|error| Problem::environment(format!("cannot write the record: {error}")))
 }
 
-/// The exit code that goes with the verdict.
+/// The exit code for the verdict.
 pub fn exit(summary: &Summary) -> Exit {
     match judge::verdict::exit_code(summary) {
         judge::verdict::PASSED => Exit::Passed,
@@ -122,7 +122,7 @@ pub fn exit(summary: &Summary) -> Exit {
     }
 }
 
-/// When, where and with what.
+/// Time, machine and version of the run.
 pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
     Run {
         id: disk
@@ -141,14 +141,14 @@ pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
     }
 }
 
-/// The command line as given, values from the environment and header values left out.
+/// The command line as given, without values from the environment and header values.
 fn command_line(plan: &Plan) -> Vec<String> {
     let mut words: Vec<String> = std::env::args().collect();
     hide_headers(&mut words);
     words.iter().map(|word| plan.secrets.redact(word)).collect()
 }
 
-/// Values of headers may authorise, whatever their names.
+/// Hides all header values: a header of any name may contain credentials.
 fn hide_headers(words: &mut [String]) {
     for index in 1..words.len() {
         let given = words[index].strip_prefix("--header=").map(|line| ("--header=", line));
@@ -161,7 +161,7 @@ fn hide_headers(words: &mut [String]) {
     }
 }
 
-/// The text, each line set in.
+/// The text with each line indented.
 pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }

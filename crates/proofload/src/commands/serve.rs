@@ -1,4 +1,4 @@
-//! `proofload serve`: becomes the program that serves a system, or lists those that there are.
+//! `proofload serve`: becomes the program that serves a system, or lists the available systems.
 
 use std::io::{Write, stderr};
 use std::os::unix::process::CommandExt;
@@ -11,9 +11,9 @@ use crate::output;
 use crate::problem::Problem;
 use crate::systems::Systems;
 
-/// Serves until the system ends; without a name, lists what can be served.
+/// Serves until the system ends; without a name, lists the available systems.
 ///
-/// Errors: no program serves it, or the one that does cannot be started
+/// Errors: no program serves the system, or its program cannot be started
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let systems = Systems::here();
     let Some(system) = &args.system else { return list(&systems) };
@@ -23,7 +23,7 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     args.set.iter().for_each(|set| {
         command.args(["--set", set]);
     });
-    // The process itself goes on as that program: its number, its signals and its end are those of the system.
+    // This process becomes the program, so the caller sees the system's process id, signals and exit status.
     let error = command.exec();
     Err(Problem::environment(format!("cannot start {}: {error}", program.display())))
 }
@@ -43,7 +43,7 @@ fn list(systems: &Systems) -> Result<Exit, Problem> {
                 text += &format!("{name:<width$}  {about} ({program})\n");
             }),
             Err(why) => {
-                // Where the terminal is gone, nobody reads it.
+                // The terminal may be closed.
                 let _ =
                     writeln!(stderr(), "note: {} cannot be asked: {why}", one.program.display());
             }

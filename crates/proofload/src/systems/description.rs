@@ -1,6 +1,6 @@
-//! What a program says about its systems: its `--describe`, read with distrust.
+//! A program's description of its systems (`--describe`), read as untrusted input.
 //!
-//! Not here: which program is asked (see `known`).
+//! Not here: the choice of the program (see `known`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,23 +11,23 @@ use plan::experiment::{BadSetting, ReportedNames, SettingError};
 use plan::printable::printable;
 use serde::Deserialize;
 
-/// The version of the contract that is understood here.
+/// The supported version of the contract.
 const CONTRACT: u32 = 1;
-/// What a program may take to describe itself.
+/// Limits on describing itself.
 const BOUNDS: CaptureLimits = CaptureLimits { within: Duration::from_secs(10), bytes: 1 << 20 };
 /// Characters of a name.
 const NAME_LIMIT: usize = 64;
 /// Characters of a text for people.
 const TEXT_LIMIT: usize = 500;
 
-/// A system as its program describes it beside some settings.
+/// A program's description of a system with some settings.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Description {
     pub name: String,
     /// What it is, in a few words.
     #[serde(default)]
     pub about: String,
-    /// Which settings there are; `None` where that is not known.
+    /// The available settings; `None` if unknown.
     settings: Option<Vec<Setting>>,
     #[serde(default = "http")]
     listening: Vec<String>,
@@ -62,7 +62,7 @@ fn http() -> Vec<String> {
     vec!["http".to_owned()]
 }
 
-/// The contract's version alone: of another one nothing else is known.
+/// Only the contract's version: nothing else is known about other versions.
 #[derive(Deserialize)]
 struct Version {
     contract: u32,
@@ -73,7 +73,7 @@ struct Document {
     systems: Vec<Description>,
 }
 
-/// Asks a program for its systems, or for one of them beside these settings.
+/// Asks a program to describe all its systems, or one of them with these settings.
 ///
 /// Errors: why there is no description, as the end of a sentence about the program
 pub(super) fn ask(
@@ -111,13 +111,13 @@ fn read(printed: &[u8]) -> Result<Vec<Description>, String> {
     Ok(systems)
 }
 
-/// Whether this can name a system, a setting or a part of one.
+/// Whether this is a valid name of a system, a setting or a part.
 pub(super) fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=NAME_LIMIT).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-/// A text as it can be shown, cut where it is too long.
+/// A printable form of the text, shortened if it is too long.
 fn plain(text: &str) -> String {
     printable(text).chars().take(TEXT_LIMIT).collect()
 }
@@ -130,7 +130,7 @@ impl Description {
         [&self.name].into_iter().chain(lists).chain(settings).map(String::as_str)
     }
 
-    /// What is wrong with these settings, beside which it was described.
+    /// The problems of the settings with which it was described.
     pub fn problems(&self, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         let told = self.problems.iter().map(|Refusal { key, what, idle }| {
             let kind = if *idle { SettingError::Idle } else { SettingError::Value };
@@ -147,7 +147,7 @@ impl Description {
         told.chain(unknown).collect()
     }
 
-    /// What it will report of itself beside these settings.
+    /// The names that it will report with these settings.
     pub fn reported_names(&self) -> ReportedNames {
         ReportedNames {
             parts: self.parts.clone(),

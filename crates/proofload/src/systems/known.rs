@@ -1,7 +1,7 @@
-//! Which program serves which system, asked once each.
+//! Finds the program that serves a system; asks each program at most once.
 //!
-//! `proofload-NAME` serves NAME. Where there is no such file, the programs are asked by `--describe` which systems they
-//! serve: first those whose names NAME begins with, as `proofload-mail` may serve `mail-crowd`, then all others.
+//! `proofload-NAME` serves NAME. If there is no such file, `--describe` asks the programs which systems they serve:
+//! first the programs whose name is a prefix of NAME (`proofload-mail` may serve `mail-crowd`), then all others.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::description::{self, Description, is_name};
 use super::programs::{Folders, PREFIX};
 use crate::problem::Problem;
 
-/// The programs for systems that can be found, and what they have said.
+/// The installed programs for systems, with their descriptions.
 #[derive(Debug)]
 pub struct Systems {
     folders: Folders,
@@ -25,17 +25,17 @@ pub struct Systems {
 type DescriptionOf = (PathBuf, Option<String>, BTreeMap<String, String>);
 type Descriptions = Result<Vec<Description>, String>;
 
-/// What a program serves, or why that is not known.
+/// The systems that a program serves, or why they are unknown.
 #[derive(Debug)]
 pub struct ListedProgram {
     /// The program.
     pub program: PathBuf,
-    /// Names of its systems, each with what it is.
+    /// Names of its systems, each with a short description.
     pub systems: Result<Vec<(String, String)>, String>,
 }
 
 impl Systems {
-    /// Those that are beside the instrument or on PATH.
+    /// The programs next to the instrument or on PATH.
     pub fn here() -> Self {
         Self::of(Folders::here())
     }
@@ -87,7 +87,7 @@ impl Systems {
         programs.find(serves)
     }
 
-    /// The systems that there are instead of one that nobody serves, and what to do.
+    /// The available systems and a hint, for a system that no program serves.
     fn missing(&self, system: &str) -> (Vec<String>, String) {
         let (mut known, mut broken) = (Vec::new(), Vec::new());
         for ListedProgram { program, systems } in self.list() {
@@ -109,7 +109,7 @@ impl Systems {
         (known, format!("{found}; {looked}; {build}{}", broken.concat()))
     }
 
-    /// What a system says beside these settings.
+    /// Describes a system with these settings.
     fn describe(
         &self,
         system: &str,
@@ -155,7 +155,7 @@ impl Systems {
 
     /// For [`plan::experiment::KnownNames::settings`].
     pub fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
-        // Reported where it is named.
+        // `find` reports this problem.
         if self.describe(system, &BTreeMap::new()).is_err() {
             return Vec::new();
         }

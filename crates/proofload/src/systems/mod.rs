@@ -1,7 +1,7 @@
-//! Systems: the programs that serve them, what those say about themselves, and how a run starts them.
+//! Systems: their programs, the programs' descriptions, and how a run starts them.
 //!
-//! A program for systems is a file called `proofload-…`. `docs/reference/system-contract.md` says what it has to do.
-//! Not here: any system.
+//! A program for systems is a file called `proofload-…`; `docs/reference/system-contract.md` specifies it. Not here:
+//! any system.
 
 mod description;
 mod known;
@@ -18,9 +18,9 @@ use crate::problem::Problem;
 
 pub use known::Systems;
 
-/// What starts the processes of these arms.
+/// The launcher for the processes of these arms.
 ///
-/// Errors: no program serves a system that one of them names
+/// Errors: an arm names a system that no program serves
 pub fn launcher(arms: &[Arm]) -> Result<Launcher, Problem> {
     let systems = Systems::here();
     let of_arms = arms.iter().flat_map(|arm| {

@@ -1,4 +1,4 @@
-//! Where programs for systems lie: beside the instrument's own executable, then in the folders of PATH.
+//! Finds programs for systems: next to the instrument's own executable, then in the folders of PATH.
 //!
 //! Not here: which systems they serve (see `known`).
 
@@ -6,25 +6,25 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What the names of such programs begin with.
+/// Prefix of the programs' names.
 pub(super) const PREFIX: &str = "proofload-";
 
-/// Folders, in the order in which they are looked through.
+/// Folders, in search order.
 #[derive(Debug, Clone)]
 pub(super) struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// Those of this process.
+    /// The folders of this process.
     pub fn here() -> Self {
         let own = std::env::current_exe().ok();
         let own = own.and_then(|program| program.parent().map(Path::to_owned));
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // A folder that depends on where one stands is not searched.
+        // A relative folder would depend on the working directory.
         let path = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
         Self::of(own.into_iter().chain(path))
     }
 
-    /// These, each once.
+    /// These folders, without duplicates.
     pub fn of(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut each: Vec<PathBuf> = Vec::new();
         for folder in folders {
@@ -35,18 +35,18 @@ impl Folders {
         Self(each)
     }
 
-    /// The first, which is that of the instrument.
+    /// The first folder, which is that of the instrument.
     pub fn first(&self) -> Option<&Path> {
         self.0.first().map(PathBuf::as_path)
     }
 
-    /// The program for systems that has this name after [`PREFIX`].
+    /// The program with this name after [`PREFIX`].
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let mut paths = self.0.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
         paths.find(|path| is_program(path))
     }
 
-    /// All programs for systems, by name; of one name the first.
+    /// All programs for systems, by name; the first of each name.
     pub fn programs(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
         for folder in &self.0 {

@@ -1,4 +1,4 @@
-//! A run in which every operation fails in the same way is ended, and says why and what to do.
+//! A run in which every operation fails in the same way ends early, and reports the reason and a hint.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use record::summary::Summary;
 use crate::lab::server::truth;
 use crate::lab::{Lab, Ran, assert_accounting, finding};
 
-/// Far longer than anybody waits for.
+/// Much longer than the tests wait.
 const LONG: [&str; 4] = ["--rate", "100/s", "--duration", "600s"];
 
 /// A server that answers its n-th request with this status; it ends with the test process.
@@ -41,7 +41,7 @@ fn answering(status: impl Fn(u64) -> u16 + Send + Sync + 'static) -> String {
     url
 }
 
-/// Runs until the run ends itself; gives its claim, too.
+/// Runs until the run ends by itself; also returns its claim.
 fn ended(lab: &Lab, arguments: &[&str]) -> (Ran, Summary, String) {
     let (ran, summary) = lab.run(arguments);
     assert_eq!(ran.code, 4, "{:?}", summary.verdict);
@@ -128,7 +128,7 @@ fn a_run_that_ended_so_is_resumed_once_the_cause_is_gone() {
 #[test]
 fn a_target_that_fails_at_first_is_not_given_up() {
     let lab = Lab::new();
-    // The last of these is due within the first half second.
+    // The last of these requests is due within the first half second.
     let url = answering(|asked| if asked < 20 { 503 } else { 200 });
     let flags = ["--rate", "100/s", "--duration", "2s", "--warm-up", "0s"];
     let (_, summary) = lab.run(&[&[url.as_str()], &flags[..]].concat());

@@ -1,5 +1,5 @@
-//! `proofload audit`: reports that other tools really print, right and wrong ones, and what is no
-//! report at all.
+//! `proofload audit`: correct and wrong reports as real tools print them, and inputs that are not
+//! reports.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ fn audit_text(lab: &Lab, text: &str, arguments: &[&str]) -> Ran {
     Ran::from(child.wait_with_output().expect("the binary ends"))
 }
 
-/// What the tool prints about this target, or, where it is not installed, what it once printed.
+/// The tool's output for this target, or its stored output if the tool is not installed.
 fn printed(tool: &str, arguments: &[&str], stored: &str) -> String {
     let ran = Command::new(tool).args(arguments).stderr(Stdio::null()).output();
     match ran {

@@ -1,4 +1,4 @@
-//! Bad input and bad surroundings: said before anything is sent, with what to do.
+//! Bad input and a bad environment: reported with a hint before anything is sent.
 
 use crate::lab::Lab;
 use crate::lab::server::{NOBODY, truth};
@@ -31,7 +31,7 @@ fn an_existing_folder_is_not_overwritten() {
 fn a_folder_that_cannot_be_written_is_said_before_the_run() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=none"]);
-    // /proc takes no new folders, not even from root.
+    // Nobody can create folders in /proc, not even root.
     let ran = lab.proofload(&["run", &url, "--requests", "5", "--out", "/proc/run"]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot write"), "{}", ran.stderr);
@@ -41,7 +41,7 @@ fn a_folder_that_cannot_be_written_is_said_before_the_run() {
 fn a_full_disk_is_a_clear_error() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=none"]);
-    // Every file ends at 4 KiB, as it would on a full disk; the signal that comes first is ignored.
+    // Files are limited to 4 KiB, which acts like a full disk; SIGXFSZ is ignored.
     let ran = lab.shell(&format!(
         "trap '' XFSZ; ulimit -f 8; exec \"$PROOFLOAD\" run {url} --requests 2000 --samples \
          --warm-up 0s --out run --quiet"
@@ -85,7 +85,7 @@ fn too_few_file_descriptors_are_said_before_the_run() {
 fn more_connections_than_ports_are_said_before_the_run() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=none"]);
-    // More than there are ports at all, each of which is held for a second or longer.
+    // More connections than there are ports, and each port is held for a second or longer.
     let flags = ["--rate", "100000/s", "--duration", "60s", "--new-connections", "--quiet"];
     let ran = lab.proofload(&[&["run", &url], &flags[..]].concat());
     assert_eq!(ran.code, 4, "{}", ran.stderr);
@@ -162,7 +162,8 @@ fn a_summary_that_cannot_be_written_is_noticed_before_the_run() {
     assert!(!lab.path("run").exists(), "nothing ran, nothing is left");
 }
 
-/// Each system says what it would say at its start, of every level, with its place; what is known only then is left.
+/// Each system reports problems of its settings for every level, with their place; problems that only show at its
+/// start are left out.
 #[test]
 fn settings_of_systems_are_checked_before_anything_starts() {
     let lab = Lab::new();
@@ -231,7 +232,7 @@ operations = 5
 http = { path = "/", server_timing = ["front", "gateway", ["embed"]] }
 "#;
 
-/// What a run would find out at its end is said before it begins.
+/// Problems that a run would find at its end are reported before it starts.
 #[test]
 fn names_that_nobody_tells_are_refused_before_the_run() {
     let lab = Lab::new();

@@ -1,9 +1,9 @@
-//! The search for capacity: an interval around what queueing theory says, clear words where it cannot begin, and a whole
-//! record when it is cut short.
+//! The search for capacity: it returns an interval around the theoretical capacity, clear errors if it cannot begin,
+//! and a complete record if it is stopped early.
 //!
-//! The short form searches a queue with evenly spaced arrivals, which a crowded machine does not move. `PROOFLOAD_PROOF=1`
-//! searches queues with random arrivals, with trials long enough for the interval to hold the closed form, which takes
-//! minutes on an idle machine.
+//! The short form searches a queue with evenly spaced arrivals, which a busy machine hardly changes.
+//! `PROOFLOAD_PROOF=1` searches queues with random arrivals; its trials are long enough for the interval to contain
+//! the exact solution, which takes minutes on an idle machine.
 
 use record::summary::{Capacity, CapacityEnding, StepResult, Summary};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn experiment(mode: &str, rate: u32, criterion: &str) -> String {
     )
 }
 
-/// Searches in the folder `run`; the answer, and whether this machine let it come to one.
+/// Searches in the folder `run`; returns the answer, and whether the machine allowed the search to finish.
 fn search(lab: &Lab, file: &str, flags: &[&str]) -> (Summary, Capacity, bool) {
     lab.write("own.toml", file);
     let fixed = ["capacity", "own.toml", "--out", "run", "--quiet"];
@@ -63,7 +63,7 @@ fn assert_record(lab: &Lab, summary: &Summary, capacity: &Capacity) {
     }
 }
 
-/// Share of operations beyond the bound at this rate, by Lindley's recursion with fixed times of service.
+/// Share of operations slower than the bound at this rate, by Lindley's recursion with fixed service times.
 fn share_beyond(rate: f64, service: f64, bound: f64) -> f64 {
     const OPERATIONS: u32 = 400_000;
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -80,7 +80,7 @@ fn share_beyond(rate: f64, service: f64, bound: f64) -> f64 {
     f64::from(beyond) / f64::from(OPERATIONS)
 }
 
-/// The rate of an M/D/1 queue at which so great a share is beyond the bound.
+/// The rate at which this share of an M/D/1 queue's operations is slower than the bound.
 fn md1(served: f64, bound: f64, share: f64) -> f64 {
     let (mut low, mut high) = (0.1 * served, served);
     while high / low > 1.002 {
@@ -91,8 +91,8 @@ fn md1(served: f64, bound: f64, share: f64) -> f64 {
     low
 }
 
-/// What is searched for: the mode and rate of the truth system, how arrivals are spaced, the criterion, and the
-/// capacity that follows.
+/// A search with a known answer: mode and rate of the truth system, spacing of arrivals, criterion, and the resulting
+/// capacity.
 struct Case {
     mode: &'static str,
     served: u32,
@@ -101,13 +101,13 @@ struct Case {
     truth: f64,
 }
 
-/// How often a search that this machine spoiled is made.
+/// Most attempts at a search that this machine disturbs.
 const ATTEMPTS: u32 = 3;
 
-/// The short form has one queue with evenly spaced arrivals. Up to its rate nobody waits, and an operation takes a
-/// tenth of the bound; just above it most take several times that: nine bounds of lateness, for a fifth of all
-/// operations, are what a crowded machine would need to move an end. The long form has random arrivals. Both intervals
-/// must hold the truth.
+/// The short form has one queue with evenly spaced arrivals. Up to its rate no operation waits, and each takes a tenth
+/// of the bound; just above it, most take several times the bound. To move an end, a busy machine would have to delay
+/// a fifth of all operations by nine tenths of the bound. The long form has random arrivals. Both intervals must
+/// contain the true capacity.
 #[test]
 fn the_search_brackets_a_known_capacity() {
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
@@ -132,7 +132,7 @@ fn the_search_brackets_a_known_capacity() {
     }
 }
 
-/// Whether the search came to an answer, which is then right.
+/// Whether the search found an answer; panics if the answer is wrong.
 fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> bool {
     let spacing = format!("[load]\narrivals = \"{}\"\n", case.arrivals);
     let file = experiment(case.mode, case.served, case.criterion).replace("[load]\n", &spacing);
@@ -170,8 +170,8 @@ fn cases(is_proof: bool) -> Vec<Case> {
     vec![Case { mode, served: 50, arrivals, criterion, truth }]
 }
 
-/// The rate of evenly spaced arrivals at which this quantile is the bound. Above what is served the wait grows by the
-/// surplus from the beginning of the warm-up, half a second, through the measure phase, one and a half.
+/// The rate of evenly spaced arrivals at which this quantile equals the bound. Above the service rate the wait grows
+/// by the surplus from the start of the warm-up (half a second) to the end of the measure phase (one and a half).
 fn evenly_spaced(served: f64, bound: f64, quantile: f64) -> f64 {
     let until = 0.5 + quantile * 1.5;
     served * (1.0 + (bound - 1.0 / served) / until)
@@ -199,7 +199,7 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     lab.write("closed.toml", &closed.replace("[load]", "[factors]\nsize = [1, 2]\n[load]"));
     let cases: [(&[&str], &str); 10] = [
         (&["tables.toml", "--json", "-"], "but in the file where levels are tables"),
-        // One search, which `--json` may have.
+        // One search at a time: `--json` works with a single search only.
         (&["closed.toml", "--json", "-", "--max", "x"], "--max: expected a rate"),
         (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
         (&["open.toml"], "needs a criterion"),
@@ -223,9 +223,9 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     assert!(both.stderr.contains("--from: expected a rate"), "all at once: {}", both.stderr);
 }
 
-/// Holds 200/s and does not hold 400/s with any target: the plan alone decides.
+/// Passes at 200/s and fails at 400/s with any target, because only the plan matters.
 const DECIDED: &str = "planned < 300";
-/// So slow a target that no lag of a busy machine spoils a trial.
+/// A target so slow that no lag of a busy machine spoils a trial.
 const SLOW: [&str; 2] = ["mode=constant", "service=400ms"];
 /// Two trials bracket it.
 const TWO_TRIALS: [&str; 13] = [
@@ -296,8 +296,8 @@ fn a_target_that_refuses_everything_holds_no_rate_and_the_search_does_not_go_dow
     let ran = lab.proofload(&[&["capacity", "own.toml", "--keep-going"], &flags[..]].concat());
     let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
     let capacity = summary.capacity.as_ref().expect("an answer");
-    // Five operations are the fewest that can show a median. A busy machine repeats a step, halves a first rate that it spoils
-    // as one that fails, and gives up in the end: the rates are the same.
+    // Five operations are the fewest that can show a median. A busy machine may repeat a step, may halve the first
+    // rate because it spoils the trial, and may make the search give up; the rates stay the same.
     let mut rates: Vec<_> = capacity.steps.iter().map(|step| step.rate).collect();
     rates.dedup();
     assert_eq!(rates, [40.0, 20.0, 10.0, 5.0][..rates.len().min(4)], "{ran:?}");

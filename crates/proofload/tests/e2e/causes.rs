@@ -1,6 +1,6 @@
-//! Causes that a run must name, each brought about on purpose, and clean runs in which it names none.
+//! Causes that a run must name, each produced on purpose, and clean runs that name none.
 //!
-//! Others may have the processors meanwhile, which can hide what is looked for and never invent it: a cause must be
+//! Other processes may use the processors meanwhile. That can hide a cause but never invent it, so a cause must be
 //! named in at least one of three runs.
 
 use std::io::{BufRead, BufReader, Write};
@@ -24,13 +24,13 @@ fn evidence(summary: &Summary, code: &str) -> Option<Finding> {
     summary.findings.iter().find(|finding| finding.code == code).cloned()
 }
 
-/// The first of three runs in which this is named.
+/// The first of three runs that has this finding.
 fn named(code: &str, run: impl FnMut() -> Summary) -> (Finding, Summary) {
     let summary = all_named(&[code], run);
     (evidence(&summary, code).expect("it was just found"), summary)
 }
 
-/// The first of three runs in which all of these are named.
+/// The first of three runs that has all of these findings.
 fn all_named(codes: &[&str], mut run: impl FnMut() -> Summary) -> Summary {
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -44,7 +44,7 @@ fn all_named(codes: &[&str], mut run: impl FnMut() -> Summary) -> Summary {
     panic!("{codes:?} were named in none of {ATTEMPTS} runs: {seen:?}");
 }
 
-/// Reads heads and answers each, until the client leaves.
+/// Reads request heads and answers each, until the client closes.
 fn converse(stream: TcpStream, answer: impl Fn(&mut TcpStream) -> std::io::Result<()>) {
     let mut writer = stream.try_clone().expect("a second handle");
     let mut reader = BufReader::new(stream);
@@ -72,7 +72,7 @@ fn listener_with_backlog_one() -> String {
     let url = format!("http://{}/", listener.local_addr().expect("its address"));
     thread::spawn(move || {
         poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).expect("waits for the first");
-        // The length is the known answer, not a way to wait for something.
+        // The test needs exactly this delay; it does not wait for an event.
         thread::sleep(Duration::from_millis(1_500));
         for stream in listener.incoming().flatten() {
             thread::spawn(move || converse(stream, |stream| stream.write_all(ANSWER)));
@@ -81,7 +81,7 @@ fn listener_with_backlog_one() -> String {
     url
 }
 
-/// The seconds at which this kernel sends a SYN again.
+/// The seconds at which this kernel retransmits a SYN.
 fn syn_seconds() -> &'static [f64] {
     let setting = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_linear_timeouts");
     match setting.as_deref().map(str::trim) {
@@ -116,8 +116,8 @@ fn what_a_backlog_of_ten_does_to_fifty_clients_is_named_by_the_experiment_itself
     });
     let trial = only_trial(&summary);
     assert_eq!(trial.systems[0].effective["backlog"], 10);
-    // How many are never greeted, and that all of them are of the first instant, is the kernel's and the machine's to say:
-    // `failures-in-a-burst` has tests of its own on windows that are known.
+    // Kernel and machine decide how many connections are never greeted, and whether all of them are from the first
+    // instant. `failures-in-a-burst` has its own tests on known windows.
     let kinds = &trial.operations[0].failures;
     assert!(
         kinds.keys().all(|kind| kind.ends_with("timeout")),
@@ -224,22 +224,22 @@ fn a_target_that_stalls_on_a_timetable_is_named_with_its_period() {
     assert!((80e6..200e6).contains(&value("length_ns")), "{found:?}");
 }
 
-/// Whether others had the processors, as the kernel tells: then a run is not clean. A generator is late when a hundredth
-/// of its arrivals is, for which less than half as much time taken away in one piece suffices.
+/// Whether other processes used the processors, according to the kernel: then a run is not clean. A generator is late
+/// if a hundredth of its arrivals are late; losing less than half that time in one piece is enough.
 fn was_crowded(summary: &Summary) -> bool {
     let generator = &only_trial(summary).generator;
-    // Workers with real-time priority do not wait, and targets do.
+    // Workers with real-time priority do not wait, but targets do.
     let others = generator.others_cores.unwrap_or(0.0);
     others > 0.5 || generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.004
 }
 
-/// How much of a run the machine may stand still without making it unclean: as much as may be stolen.
+/// The share of a run that the machine may stand still in a clean run; the limit for steal time is the same.
 const TOLERATED: f64 = 0.004;
 
-/// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. In a run whose processors others had, the generator may
-/// blame itself and nobody else; such a run is not clean and is made again, and so is one with findings during which the
-/// machine stood still: at most twice as often as clean ones are wanted.
-/// Workers poll: those that sleep are woken late on some machines, which no counter of the kernel shows and a finding names.
+/// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. If other processes used the processors, findings
+/// about the generator are allowed and nothing else; such a run does not count as clean and is repeated. So is a run
+/// with findings during which the machine stood still. At most two thirds of all runs may be repeated.
+/// Workers poll: on some machines sleeping workers wake late, which no kernel counter shows but a finding reports.
 #[test]
 fn clean_runs_give_no_finding_at_warning_or_above() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
@@ -276,8 +276,8 @@ fn clean_runs_give_no_finding_at_warning_or_above() {
         }
     }
     println!("{clean} clean runs of {}: {unclean:#?}", 3 * wanted);
-    // A machine as crowded as the kernel says shows nothing about clean runs; only the proof insists. One that stands still
-    // without a word of it is no place for this test.
+    // A machine that is busy according to the kernel proves nothing about clean runs; only the proof insists. This
+    // test cannot run on a machine that stands still without the kernel reporting it.
     let is_explained = unclean.iter().all(|why| why.contains("others had"));
     assert!(clean > 0 || is_explained && !proof, "no run was clean: {unclean:#?}");
     assert!(

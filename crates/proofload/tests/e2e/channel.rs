@@ -1,4 +1,4 @@
-//! Exchanges over shared memory with a producer of this process, and what becomes of them when it goes.
+//! Exchanges over shared memory with a producer in this process, and what happens to them when it ends.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, byte)
 }
 
-/// Answers `users COUNT NONCE` with the nonce, the count, and ten letters for each user; none is a refusal.
+/// Answers `users COUNT NONCE` with the nonce, the count, and ten letters for each user; refuses a count of 0.
 fn answer(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     let text = std::str::from_utf8(request).expect("a request is text");
     let words: Vec<&str> = text.split(' ').collect();
@@ -30,7 +30,7 @@ fn answer(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     buffer.put(answer.as_bytes())
 }
 
-/// A producer of eight slots with a kibibyte for an answer, and the thread that answers.
+/// A producer with eight slots and one kibibyte for an answer, and the thread that answers.
 fn serve(
     socket: &Path,
     handler: impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply + Send + 'static,
@@ -46,7 +46,7 @@ fn stop((producer, thread): (Producer, JoinHandle<()>)) {
     thread.join().expect("the worker returns");
 }
 
-/// An experiment with this load beside its file, where the socket is, too.
+/// An experiment with this load; the socket is in the same folder.
 fn experiment(load: &str, operations: &str) -> String {
     format!(
         "title = \"channel\"\n[target]\nurl = \"shm://channel\"\n\
@@ -96,7 +96,7 @@ fn every_nonce_comes_back_over_eight_connections() {
         let number = operation.succeeded;
         assert!(number > 0);
         assert_eq!(operation.items["count"].sum, (number * users) as f64);
-        // The request, and the answer around its letters.
+        // The request, and the answer without its letters.
         let request = format!("users {users} ").len() as u64 + 36;
         assert_eq!(operation.bytes_sent, number * request);
         let around =
@@ -112,7 +112,8 @@ fn every_nonce_comes_back_over_four_streams_of_two_connections() {
     let lab = Lab::new();
     let served = serve(&lab.path("channel"), answer);
     let load = "connections = 2\nstreams = 4\noperations = 2000";
-    // Room for one answer in each slot: neighbouring ones could be wanting where streams come and go.
+    // Each answer fits into one slot: an answer that needs neighbouring slots may not find any while streams come and
+    // go.
     let large =
         LARGE.replace("room = \"4KiB\", ", "").replace("300 ", "90 ").replace("3000B", "900B");
     lab.write("channel.toml", &experiment(load, &[SMALL, &large].concat()));

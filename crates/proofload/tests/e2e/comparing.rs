@@ -1,10 +1,10 @@
-//! Arms held against each other in one run, and runs afterwards, with real processes.
+//! Compares arms within a run, and finished runs, with real processes.
 
 use record::summary::{Change, Comparison, Summary};
 
 use crate::lab::{Lab, assert_measured};
 
-/// Three arms, of which two are the same. Seven blocks would do; on a busy machine some are left out.
+/// Three arms, two of them the same. Seven blocks are enough; on a busy machine some are left out.
 const EXPERIMENT: &str = r#"
 title = "Which is slower?"
 [factors]
@@ -57,10 +57,10 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     } else if slower.blocks >= 7 {
         assert_eq!((word(&summary, "20ms"), slower.size_certain), (Change::Changed, true));
     } else {
-        // The run says that its generator was late, and so few blocks decide nothing.
+        // The run reports a late generator; too few blocks remain to decide.
         assert_eq!((ran.code, word(&summary, "20ms")), (3, Change::Undecided));
     }
-    // Of the equal one any word may come: one in twenty is wrong.
+    // The equal arm may have any result: one in twenty is wrong.
     let equal = &summary.comparisons[0];
     assert!(equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
     let place = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is shown"));
@@ -76,7 +76,7 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
         let json = ["compare", "run", "run", "--format", "json", "--criterion", bound];
         lab.proofload(&json)
     };
-    // Of each arm a bound is judged, and one in a crowd leaves it open.
+    // The bound is judged for each arm; an arm that was disturbed leaves it open.
     let is_open = compared.stdout.contains("not decided: in ");
     let kept = bounded("p50 < 5000%");
     assert_eq!(kept.code, if is_open { 3 } else { 0 }, "{kept:?}");
@@ -85,7 +85,7 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     assert_eq!(found["format"], "proofload-comparison/1");
     let result = found["criteria"][0]["result"].as_str();
     match is_open {
-        // Whether the arm that is left fails it depends on which was in the crowd.
+        // If an arm is left, its result depends on which arm was disturbed.
         true => assert!([1, 3].contains(&broken.code) && result != Some("pass"), "{broken:?}"),
         false => assert_eq!((broken.code, result), (1, Some("fail")), "{broken:?}"),
     }
@@ -113,7 +113,7 @@ fn unlike_runs_are_refused_and_one_trial_a_side_decides_nothing() {
     single(&lab, "again", 1);
     single(&lab, "other", 2);
     let alike = lab.proofload(&["compare", "one", "again", "--criterion", "p50 < 110%"]);
-    // What cannot be decided is no pass.
+    // An undecided criterion does not pass.
     assert_eq!(alike.code, 3, "{alike:?}");
     assert!(alike.stdout.contains("  not decided: "), "{alike:?}");
     assert_eq!(lab.proofload(&["compare", "one", "again"]).code, 0);

@@ -1,4 +1,5 @@
-//! Programs for systems that are not of this repository: the example of the contract's page, and programs that break it.
+//! Programs for systems from outside this repository: the example on the contract's page, and programs that break the
+//! contract.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,11 @@ fn ran(mut command: Command) -> Ran {
     Ran::from(command.output().expect("the binary starts"))
 }
 
-/// A program called so, in a folder of the test, that does this.
+/// A program with this name and script, in a folder of the test.
 fn program(lab: &Lab, name: &str, script: &str) -> PathBuf {
     let folder = lab.path("programs");
     fs::create_dir_all(&folder).expect("a folder for programs");
-    // Written by another process: what this one holds open for writing cannot be executed, and another test may start
+    // Another process writes the file: a file that is open for writing cannot be executed, and another test may start
     // a child that inherits it.
     let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$2\" && chmod +x \"$2\"";
     let mut shell = Command::new("sh");

@@ -1,8 +1,8 @@
-//! A monitor that takes less than it is told, and a proxy whose answers wait for it: the report names what couples the two.
+//! A slow monitor, and a proxy whose answers wait for it: the report names what couples the two.
 
 use crate::lab::{Lab, assert_accounting, finding};
 
-/// Ten messages about each answer; the monitor takes some sixteen in 20 ms.
+/// Ten messages for each answer; the monitor takes about sixteen in 20 ms.
 const FILE: &str = r#"title = "answers that wait for their messages"
 criteria = ["failed == 0"]
 [factors]

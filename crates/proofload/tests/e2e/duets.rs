@@ -1,4 +1,4 @@
-//! Both arms of a block at the same time, with real processes: two copies of a system of known behaviour.
+//! Both arms of a block at the same time, with real processes: two copies of a system with known behaviour.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding};
 
 const FLAGS: [&str; 5] = ["--seed", "7", "--out", "run", "--quiet"];
 
-/// Two arms that take 2 and 20 ms, in so many blocks of so long.
+/// Two arms that take 2 and 20 ms, with this number of blocks of this length.
 fn duet(blocks: u32, duration: &str) -> String {
     format!(
         r#"
@@ -48,13 +48,13 @@ fn numbers(summary: &Summary) -> Vec<u32> {
     trials(summary).iter().map(|trial| trial.index).collect()
 }
 
-/// What the plan and the seed alone decide.
+/// The part of the summary that plan and seed decide alone.
 fn shape(summary: &Summary) -> Vec<(u32, u32, u64)> {
     let shape = |trial: &&TrialSummary| (trial.index, trial.block, trial.accounting.planned);
     trials(summary).iter().map(shape).collect()
 }
 
-/// When the measure phase of a trial began and ended, by its own events: the calendar in milliseconds of the day.
+/// Start and end of a trial's measure phase, from its events, as milliseconds of the day.
 fn measured(lab: &Lab, trial: u32) -> [i64; 2] {
     let text = lab.read(&format!("run/trials/{trial:03}/events.jsonl"));
     let events = text.lines().map(|line| serde_json::from_str(line).expect("an event"));
@@ -104,7 +104,7 @@ fn two_copies_run_at_the_same_time_and_the_slower_one_is_changed() {
         assert!(slower.ratio.is_some_and(|ratio| ratio > 2.0), "{slower:?}");
         assert_eq!((slower.result, slower.size_certain), (Change::Changed, true), "{slower:?}");
     } else {
-        // The run says that its generator was late, and so few blocks decide nothing.
+        // The run reports a late generator; too few blocks remain to decide.
         assert_eq!((ran.code, slower.result), (3, Change::Undecided));
     }
     let claim = finding(&summary, "duet-shares-machine").expect("it is told of");
@@ -141,7 +141,7 @@ fn a_duet_is_gone_on_with_by_whole_blocks() {
         assert_eq!(lab.read("run/trials/001/trial.json"), first, "what was finished is kept");
         let claim = "the run was resumed: 2 of 4 trials are from before that";
         assert_eq!(finding(&summary, "resumed"), Some(claim));
-        // A kill between the facts of the one trial and those of the other.
+        // As if killed between storing the facts of the two trials.
         std::fs::remove_file(lab.path("run/trials/003/trial.json")).expect("it is there");
         lab.proofload(&["run", "--resume", "run", "--quiet"]);
         assert_eq!(shape(&lab.summary("run").expect("a summary")), shape(&whole), "{signal:?}");
@@ -153,7 +153,7 @@ fn a_duet_is_gone_on_with_by_whole_blocks() {
 #[test]
 fn when_one_arm_of_a_duet_falls_the_block_is_executed_again() {
     let cases = [
-        // Of trials that could not begin there is nothing to show.
+        // Trials that could not begin have nothing to show.
         ("test $n -ne 3 || exit 7", vec![1, 2, 7, 8]),
         ("test $n -ne 3 || exec timeout -s KILL 0.7 $serve", vec![1, 2, 3, 4, 7, 8]),
     ];

@@ -1,4 +1,4 @@
-//! A measure phase that ends before the plan does, because of what was measured.
+//! Measure phases that end early because of the measured values.
 
 use judge::verdict;
 use record::summary::{Judgement, Summary};
@@ -6,13 +6,13 @@ use record::summary::{Judgement, Summary};
 use crate::lab::server::truth;
 use crate::lab::{Lab, Ran, assert_accounting, finding};
 
-/// Ten minutes, of which nobody waits for more than the first seconds.
+/// Ten minutes, of which the tests wait for the first seconds only.
 const LONG: [&str; 6] = ["--rate", "100/s", "--duration", "600s", "--warm-up", "0s"];
 
-/// Beside such answers, a generator that has to share its processors is not noticeably late.
+/// With such slow answers, a generator that shares its processors is not noticeably late.
 const SLOW: &str = "service=300ms";
 
-/// Runs until the run gives itself up.
+/// Runs until the run gives up.
 fn given_up(lab: &Lab, arguments: &[&str]) -> (Ran, Summary) {
     let (ran, summary) = lab.run(&[arguments, &["--fail-fast"]].concat());
     assert_eq!(verdict::exit_code(&summary), 1, "{:?}", summary.verdict);
@@ -68,7 +68,7 @@ fn a_hopeless_quantile_ends_the_run_and_later_trials_are_left_out() {
 #[test]
 fn what_is_lost_in_the_drain_leaves_later_trials_out_and_cuts_nothing_short() {
     let lab = Lab::new();
-    // Those that hang are lost when the phase is over; beside the others a generator is not noticeably late.
+    // Hanging operations are abandoned after the phase; with such slow answers a generator is not noticeably late.
     let (_truth, url) = truth(&["mode=hang", "share=0.3", SLOW]);
     let file = lab.write(
         "drain.toml",

@@ -1,5 +1,5 @@
-//! The edge as one system: three processes, of which two are kept by the third; what one that dies costs, and what is left
-//! at the end.
+//! The edge as one system of three processes, two of which the third supervises: the effects of a process that dies,
+//! and what remains at the end.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -15,13 +15,13 @@ use crate::lab::server::bundled;
 use crate::lab::{Lab, assert_accounting, assert_measured, finding, only_trial};
 use crate::search::asking::{address, ask, json_of, try_ask};
 
-/// What comes back may take; a loaded machine is allowed for.
+/// Time limit for a restart, with a margin for a loaded machine.
 const WITHIN: Duration = Duration::from_secs(20);
 const PARTS: [&str; 3] = ["proxy", "origin", "monitor"];
 /// Kept for a minute.
 const RECIPE: &str = r#"{"body": "from the origin", "headers": {"cache-control": "public, max-age=60"}, "stages": [{"at": 0, "status": 200, "latency": 0}]}"#;
 
-/// Waits until something holds that another process brings about.
+/// Waits until another process makes this true.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -30,7 +30,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The process that a ready line calls so.
+/// The process with this name in a ready line.
 fn process(ready: &Value, name: &str) -> Pid {
     let processes = ready["processes"].as_array().expect("processes");
     let found = processes.iter().find(|one| one["name"] == name).expect("a process of this name");
@@ -38,7 +38,7 @@ fn process(ready: &Value, name: &str) -> Pid {
     pid.and_then(Pid::from_raw).expect("its process id")
 }
 
-/// Nobody collects what lost its parent where the first process does not.
+/// Treats zombies as gone: in some containers the first process does not reap orphans.
 fn is_gone(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let is_zombie =
@@ -51,14 +51,14 @@ fn get(address: &str, path: &str) -> (u16, String, String) {
     (status, head, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A figure of the proxy's, by its name and labels.
+/// A metric of the proxy, by name and labels.
 fn figure(http: &str, name: &str) -> u64 {
     let (_, _, text) = get(http, "/_proxy/metrics");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a count")
 }
 
-/// What a monitor received, and what casters say that they dropped and cast.
+/// What a monitor received, and what senders report that they dropped and cast.
 fn account(monitor: &str) -> Option<[u64; 3]> {
     let (status, _, body) = try_ask(monitor, "GET", "/observed", "").ok()?;
     assert_eq!(status, 200);
@@ -118,14 +118,14 @@ fn a_part_that_dies_comes_back_where_it_was() {
     assert_eq!(get(&http, "/added").2, "added");
     kill_process(process(&ready, "origin"), Signal::KILL).expect("kills it");
     eventually("an origin answers again", || match get(&http, "/added") {
-        // What was added to it is gone with it.
+        // The new process lacks the added route.
         (200, _, body) => body == "from the origin",
         (status, _, _) => {
             assert!([502, 503, 504].contains(&status), "{status}");
             false
         }
     });
-    // It answers a moment before it is known to.
+    // The process answers shortly before its restart is counted.
     let restarts = "proxy_part_restarts_total{part=\"origin\"}";
     eventually("its restart is counted", || figure(&http, restarts) == 1);
     kill_process(process(&ready, "monitor"), Signal::KILL).expect("kills it");
@@ -140,7 +140,7 @@ fn a_part_that_dies_comes_back_where_it_was() {
         account(&monitor)
             .is_some_and(|[received, dropped, cast]| cast > before && received + dropped == cast)
     });
-    // They go with the proxy, however that goes.
+    // They end with the proxy, even if it is killed.
     let firsts = ["origin", "monitor"].map(|name| process(&ready, name));
     assert!(firsts.into_iter().all(is_gone));
     drop(served);
@@ -170,7 +170,7 @@ fn told_to_stop_it_answers_casts_what_is_under_way_and_leaves_nobody() {
     assert_eq!(account(&address(&there, "http")), Some([7, 0, 7]));
 }
 
-/// How many processes have this in their environment; one that has ended has none.
+/// The number of processes with this value in their environment; an ended process has none.
 fn marked(mark: &str) -> usize {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
     let environments = processes.filter_map(|one| std::fs::read(one.path().join("environ")).ok());
@@ -213,7 +213,7 @@ fn settings_of_all_three_are_judged_before_anything_starts() {
     }
 }
 
-/// A load of three casts a request, with what is done to the system meanwhile, and its monitor as the observer.
+/// A load of three casts for each request, with these faults; the system's monitor is the observer.
 fn run(lab: &Lab, faults: &str) -> Summary {
     lab.write("recipe.json", RECIPE);
     let text = format!(
@@ -248,7 +248,7 @@ expect = {{ status = 200, contains = "from the origin" }}
     summary
 }
 
-/// The process ids that the record has under each name.
+/// The process ids in the record, by name.
 fn recorded(summary: &Summary) -> BTreeMap<&str, Vec<u32>> {
     let mut recorded: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for process in &only_trial(summary).systems[0].processes {
@@ -258,7 +258,8 @@ fn recorded(summary: &Summary) -> BTreeMap<&str, Vec<u32>> {
     recorded
 }
 
-/// All requests went well, and the monitor's account adds up; gives what was received, unless the machine spoiled the trial.
+/// Checks that all requests succeeded and the monitor's counts add up; returns the received count. A late generator is
+/// excused.
 fn judged(summary: &Summary) -> u64 {
     let trial = only_trial(summary);
     assert_eq!(trial.accounting.failed, 0, "{:?}", trial.total.failures);
@@ -284,7 +285,7 @@ fn an_experiment_has_each_process_and_its_monitor_is_the_observer() {
     }
 }
 
-/// The requests do not notice; the monitor that comes counts what the one that went had not acknowledged.
+/// No request fails; the new monitor counts the messages that the old one had not acknowledged.
 #[test]
 fn a_monitor_that_a_plan_kills_costs_no_request_and_its_successor_adds_up() {
     let lab = Lab::new();

@@ -1,5 +1,5 @@
-//! The exchange as its clients meet it: three ways to the same records, each with the nonce that was asked for; a producer
-//! that dies, and one that hangs; and the file that races.
+//! The exchange from its clients' view: three ways to get the same records, each with the requested nonce; a producer
+//! that dies, a producer that hangs, and the file that races.
 
 use std::path::Path;
 use std::process::Child;
@@ -16,7 +16,7 @@ use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding, on
 use crate::search::asking::{address, ask, json_of, try_ask};
 
 const WAYS: [&str; 3] = ["api", "uds", "shm"];
-/// What comes back may take; a loaded machine is allowed for.
+/// Time limit for a restart, with a margin for a loaded machine.
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// Status and answer of a request with this query.
@@ -25,7 +25,7 @@ fn get(http: &str, way: &str, query: &str) -> (u16, Value) {
     (status, json_of(&body))
 }
 
-/// Status and code of a request with this nonce; the nonce is what comes back if anything does.
+/// Status and code of a request with this nonce; an answer must contain the nonce.
 fn exchange(http: &str, way: &str, nonce: u64) -> (u16, String) {
     let nonce = format!("{nonce:016x}");
     let (status, told) = get(http, way, &format!("nonce={nonce}"));
@@ -36,7 +36,7 @@ fn exchange(http: &str, way: &str, nonce: u64) -> (u16, String) {
     (status, code)
 }
 
-/// Asks each way until it answers; meanwhile nobody is there or in time, and nothing else is wrong.
+/// Requests by each way until it answers; meanwhile only an absent producer or a time-out may be reported.
 fn recovers(http: &str) {
     let begun = Instant::now();
     for way in WAYS {
@@ -87,7 +87,7 @@ fn each_way_gives_the_records_and_the_nonce_back() {
     }
 }
 
-/// Payloads of a given size come whole, up to the largest.
+/// Payloads of a given size arrive complete, up to the largest size.
 fn assert_sizes(http: &str, as_they_are: bool) {
     for way in WAYS {
         for (size, bytes) in [("1KiB", 1 << 10), ("1048576", 1 << 20), ("16MiB", 16 << 20)] {
@@ -156,7 +156,7 @@ fn settings_that_make_no_sense_are_told_at_once() {
     }
 }
 
-/// A producer of the test's own, and a front that asks it.
+/// A producer started by the test, and a front that uses it.
 fn apart(lab: &Lab) -> (Served, Served, String, impl Fn() -> Served) {
     let (listen, folder) = (format!("127.0.0.1:{}", free_port()), lab.path("sockets"));
     std::fs::create_dir_all(&folder).expect("a folder for sockets");
@@ -180,7 +180,7 @@ fn a_killed_producer_is_missed_at_once_and_found_when_it_is_back() {
     let (producer, _front, http, start) = apart(&lab);
     recovers(&http);
     assert_eq!(ask(&http, "GET", "/healthz", "").0, 200);
-    // Each has a question under way that will not be answered, or is about to ask it.
+    // Each thread has a question in flight that gets no answer, or is about to send one.
     signal(&producer.child, Signal::STOP);
     thread::scope(|scope| {
         let under_way = WAYS.map(|way| {
@@ -214,7 +214,7 @@ fn a_producer_that_hangs_is_waited_for_no_longer_than_was_said() {
     for way in WAYS {
         loop {
             match exchange(&http, way, 3) {
-                // Its threads stop one after the other, a moment after the signal.
+                // A stopped process's threads stop one after another, shortly after the signal.
                 (200, _) => assert!(begun.elapsed() < WITHIN, "{way} still answers"),
                 refused => break assert_eq!(refused, (504, "deadline".to_owned()), "{way}"),
             }
@@ -248,7 +248,7 @@ fn a_producer_of_the_fronts_own_is_started_again() {
     };
     assert_ne!(health["producer"]["pid"], json!(first.as_raw_nonzero().get()));
     recovers(&http);
-    // It goes with the front, however that goes.
+    // It ends with the front, even if the front is killed.
     let second = health["producer"]["pid"].as_i64().expect("a process id");
     let second = Pid::from_raw(i32::try_from(second).expect("small")).expect("not zero");
     drop(served);
@@ -257,7 +257,8 @@ fn a_producer_of_the_fronts_own_is_started_again() {
         assert!(begun.elapsed() < WITHIN, "it outlives its front");
         thread::yield_now();
     }
-    // It was made by the first, and both who knew that were killed; another producer may have removed it since.
+    // The first producer created the folder, and both processes that knew it were killed; another producer may have
+    // removed it.
     let socket = address(&ready, "unix");
     let folder = Path::new(&socket).parent().expect("a folder of sockets");
     match std::fs::remove_dir(folder) {
@@ -266,13 +267,13 @@ fn a_producer_of_the_fronts_own_is_started_again() {
     }
 }
 
-/// Nobody collects what lost its parent where the first process does not.
+/// In some containers the first process does not reap orphans.
 fn is_zombie(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }
 
-/// Nonces that came back as another's, and requests that got nothing, of so many at once.
+/// Sends this many requests at once; counts answers with another request's nonce, and requests without an answer.
 fn race(http: &str, many: u64) -> (usize, usize) {
     let asked = thread::scope(|scope| {
         let asked: Vec<_> = (0..many)
@@ -291,7 +292,7 @@ fn race(http: &str, many: u64) -> (usize, usize) {
     (wrong, asked.iter().filter(|(status, _)| *status == 502).count())
 }
 
-/// All write before any reads, unless the machine stands still for the time that the file is left alone.
+/// All requests write before any reads, unless the machine stands still during the hold time.
 #[test]
 fn one_file_for_all_gives_wrong_content_to_requests_at_once() {
     let _lab = Lab::new();
@@ -307,7 +308,7 @@ fn one_file_for_all_gives_wrong_content_to_requests_at_once() {
     }
 }
 
-/// What a load sees of it: content that is another's has a kind of its own.
+/// The load's view: content of another request has its own failure kind.
 #[test]
 fn a_run_tells_wrong_content_from_no_content() {
     let lab = Lab::new();
@@ -335,7 +336,7 @@ expect = { status = 200, json = { "$.nonce" = "{{token}}" } }
     judged(&summary, (Some(failures["wrong_content"] as f64), Judgement::Fail));
 }
 
-/// What was said of the only criterion; of a trial that the machine spoiled, nothing is.
+/// Checks the result of the only criterion; a late generator may make it invalid.
 fn judged(summary: &Summary, expected: (Option<f64>, Judgement)) {
     let [criterion] = &summary.criteria[..] else { panic!("{:?}", summary.criteria) };
     let is_late = finding(summary, "late-generator").is_some();
@@ -343,7 +344,7 @@ fn judged(summary: &Summary, expected: (Option<f64>, Judgement)) {
     assert!(said == expected || (is_late && said.1 == Judgement::Invalid), "{criterion:?}");
 }
 
-/// A load by all three ways, with what is done to the system meanwhile.
+/// A load that uses all three ways, with these faults.
 fn struck(faults: &str) -> String {
     let ways = WAYS.map(|way| {
         format!(
@@ -360,8 +361,8 @@ fn struck(faults: &str) -> String {
     )
 }
 
-/// The producer is killed, and so is the one that the front starts in its place: what fails meanwhile says so, and in the end
-/// each way is right again.
+/// The producer is killed, and later its replacement: failures meanwhile have the right kind, and at the end each way
+/// works again.
 #[test]
 fn a_producer_that_a_plan_kills_comes_back_by_each_way() {
     let lab = Lab::new();
@@ -390,12 +391,12 @@ fn a_producer_that_a_plan_kills_comes_back_by_each_way() {
     assert_right_at_the_end(&lab);
 }
 
-/// When an operation of the exported samples was due, in milliseconds.
+/// The intended start of an exported sample, in milliseconds.
 fn due(sample: &[&str]) -> u64 {
     sample[0].parse().expect("milliseconds")
 }
 
-/// In the last second each way gave what was asked for, each time.
+/// In the last second every request by each way succeeded.
 fn assert_right_at_the_end(lab: &Lab) {
     let jtl = lab.proofload(&["report", "run", "--format", "jtl"]).stdout;
     let samples: Vec<Vec<&str>> =
@@ -416,7 +417,7 @@ fn a_part_that_there_is_not_is_told_before_anything_is_sent() {
     let ran = lab.proofload(&["run", "bundled.toml", "--out", "run"]);
     assert_eq!(ran.code, 2, "a bundled system says beforehand what it has: {}", ran.stderr);
     assert!(ran.stderr.contains("did you mean `producer`?"), "{}", ran.stderr);
-    // Of any other nobody knows until it is there.
+    // The parts of a plain command are unknown before it starts.
     let bundled = "serve = \"exchange\"\nset = { reencode = false }\n";
     let another = format!("command = \"'{PROOFLOAD}' serve exchange\"\nready = \"line\"\n");
     let file = struck(fault).replace(bundled, &another);

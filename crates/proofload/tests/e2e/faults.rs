@@ -1,4 +1,4 @@
-//! Faulty targets: each failure counted under its kind, memory bounded, the run goes on.
+//! Faulty targets: each failure counts under its kind, memory stays bounded, and the run continues.
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
@@ -38,7 +38,7 @@ fn each_fault_of_a_target_is_counted_under_its_kind() {
 #[test]
 fn a_connection_that_is_closed_at_once_is_seen_as_closed_or_reset() {
     let failures = twenty(&["mode=refuse"]).total.failures;
-    // Which of the two depends on whether the request was there when the target closed.
+    // It depends on whether the request had arrived when the target closed.
     let seen: u64 = ["closed", "reset"].iter().filter_map(|kind| failures.get(*kind)).sum();
     assert_eq!(seen, 20, "{failures:?}");
 }
@@ -56,7 +56,8 @@ fn the_run_goes_on_after_each_fault() {
 #[test]
 fn bytes_behind_the_announced_length_are_never_taken_for_an_answer() {
     let trial = twenty(&["mode=lying_length", "lie=less"]);
-    // What follows came with the answer, which is then no answer, or after it, and is thrown away.
+    // Extra bytes that arrive with the answer make it malformed; those that arrive later are
+    // discarded.
     let malformed = trial.total.failures.get("malformed").copied().unwrap_or(0);
     assert_eq!(trial.accounting.succeeded + malformed, 20, "{:?}", trial.total.failures);
 }
@@ -65,7 +66,7 @@ fn bytes_behind_the_announced_length_are_never_taken_for_an_answer() {
 fn a_body_of_two_gibibytes_is_counted_and_never_kept() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=huge_body"]);
-    // Less address space than the body has bytes: whoever keeps it does not live to tell.
+    // The address space is smaller than the body: a client that keeps the body fails.
     let ran = lab.shell(&format!(
         "ulimit -v 1500000; exec \"$PROOFLOAD\" run {url} --requests 1 --connections 1 \
          --warm-up 0s --timeout 120s --workers 1 --out run --quiet"

@@ -1,5 +1,5 @@
-//! Our files in other people's hands: an independent HdrHistogram implementation reads the interval
-//! log, and another prints a percentile spectrum that ours must equal line by line.
+//! Other programs read our files: an independent HdrHistogram implementation reads the interval
+//! log, and another prints a percentile spectrum that ours must match line by line.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn python(script: &str, arguments: &[&str]) -> Ran {
     )
 }
 
-/// A run with values over two orders of magnitude.
+/// A run whose values span two orders of magnitude.
 fn measured(lab: &Lab) -> TrialSummary {
     let (_truth, url) = truth(&["mode=bimodal", "fast=200us", "slow=5ms", "share=0.05"]);
     let flags = ["--rate", "2000/s", "--duration", "4s", "--warm-up", "0s", "--samples"];
@@ -114,10 +114,10 @@ fn the_spectrum_equals_that_of_an_existing_tool_line_by_line() {
     assert_eq!(ours.len(), theirs.len(), "ours {ours:?}\ntheirs {theirs:?}");
     for (our, their) in ours.iter().zip(&theirs) {
         let both = format!("ours {our:?}, theirs {their:?}");
-        // They print three decimals of a millisecond, we print six.
+        // They print three decimals of a millisecond, and we print six.
         assert!((our.0 - their.0).abs() <= 0.000_501, "{both}");
-        // Twelve decimals of the same number; Java rounds the shortest decimal that stands for it,
-        // everybody else the number itself.
+        // Twelve decimals of the same number; Java rounds the shortest decimal representation,
+        // other implementations round the number itself.
         assert!((our.1 - their.1).abs() <= 1.1e-12, "{both}");
         assert_eq!(our.2, their.2, "{both}");
     }

@@ -1,4 +1,4 @@
-//! The front before targets of known behaviour: what it costs on purpose is what is measured, and it stops as told.
+//! The front before targets of known behaviour: the measured overhead is the configured one, and it stops on request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use crate::lab::process::pid;
 use crate::lab::server::{Served, Truth, bundled, truth};
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
-/// A front before this, and its URL.
+/// A front before this upstream, and its URL.
 fn front(upstream: &str, settings: &[&str]) -> (Served, String) {
     let upstream = format!("upstream={}", upstream.trim_end_matches('/'));
     let (served, ready) = bundled("search-front", &[&[upstream.as_str()], settings].concat());

@@ -1,4 +1,5 @@
-//! Hostile input and surroundings: a clear end under the right code, and nothing that leaks.
+//! Hostile input and environment: the run ends with a clear error and the right exit code, and
+//! nothing leaks.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -65,7 +66,7 @@ fn a_file_without_an_end_is_refused() {
     }
 }
 
-/// What clears the screen, changes its title, and turns the direction of writing.
+/// Clears the screen, changes its title, and reverses the direction of text.
 const STEERING: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}";
 
 fn assert_steers_nothing(ran: &Ran) {
@@ -94,7 +95,7 @@ fn an_answer_that_steers_a_terminal_is_shown_without_that() {
     }
 }
 
-/// A server whose answers steer a terminal; it ends with the test process.
+/// A server whose answers contain terminal control sequences; it ends with the test process.
 fn steering_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -194,7 +195,7 @@ fn one_stop_ends_a_trying() {
     assert!(ran.stderr.contains("stopped before everything was tried"), "{}", ran.stderr);
 }
 
-/// Written out in the file it is the user's own risk there, and nowhere else.
+/// A secret written into the file may appear there, but nowhere else.
 #[test]
 fn a_header_that_authorises_is_written_nowhere() {
     let lab = Lab::new();

@@ -1,10 +1,10 @@
-//! HTTP/2 against a server of others: many streams on a connection, and a server that ends connections by itself.
+//! HTTP/2 against third-party servers: many streams on a connection, and a server that closes connections by itself.
 
 use crate::lab::nginx::nginx_listening;
 use crate::lab::server::python;
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
-/// A closed loop of 2 × 10 streams, so many operations long.
+/// A closed loop of 2 × 10 streams with this many operations.
 fn experiment(port: u16, operations: u32) -> String {
     format!(
         "[target]\nurl = \"http://127.0.0.1:{port}\"\n[load]\noperations = {operations}\nconnections = 2\n\
@@ -44,7 +44,7 @@ fn nginx_that_ends_its_connections_loses_nothing_unsaid() {
     assert!(kinds.is_empty() || kinds == ["going_away"], "{:?}", trial.total.failures);
 }
 
-/// Python's server takes what it is sent for HTTP/0.9, and answers with a page that has no head.
+/// Python's server takes the request for HTTP/0.9 and answers with a page without a head.
 #[test]
 fn a_server_of_http1_is_told_with_what_to_do() {
     let lab = Lab::new();

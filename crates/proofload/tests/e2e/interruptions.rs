@@ -1,4 +1,4 @@
-//! Ended early: what an interrupted and a killed run leave behind.
+//! Runs that end early: what an interrupted and a killed run leave behind.
 
 use record::summary::Judgement;
 use rustix::process::Signal;
@@ -11,7 +11,7 @@ use crate::lab::{Lab, assert_accounting, finding, only_trial};
 /// Under 30 s, windows last 100 ms.
 const LONG: [&str; 8] = ["--rate", "500/s", "--duration", "29s", "--warm-up", "0s", "--out", "run"];
 
-/// A long run, as far as its end is concerned, that has closed five windows.
+/// A long run that has closed five windows.
 fn begun(lab: &Lab, url: &str) -> Running {
     let running = lab.start(&[&["run", url], &LONG[..]].concat());
     running.await_windows(lab, 5);
@@ -73,13 +73,13 @@ fn a_run_under_nohup_outlives_its_terminal() {
     let summary = lab.summary("run").expect("a summary");
     crate::lab::assert_measured(&ran, &summary);
     assert_eq!(finding(&summary, "interrupted"), None);
-    // Nothing was asked of the target.
+    // The target got no request.
     assert!(ran.code == 3 || summary.verdict.result == Judgement::Measured);
     assert!(lab.read("run/report.html").contains("Response time"));
     assert!(lab.read("nohup.out").contains("run/report.html"));
 }
 
-/// As under `nohup`, whose runs outlive the terminal.
+/// Under `nohup`, runs continue after the terminal closes.
 #[test]
 fn a_hangup_that_was_ignored_from_the_start_ends_nothing() {
     let lab = Lab::new();
@@ -100,7 +100,8 @@ fn a_hangup_that_was_ignored_from_the_start_ends_nothing() {
 #[test]
 fn a_second_interrupt_gives_up_what_is_in_flight() {
     let lab = Lab::new();
-    // Nothing is ever answered, and only the second wish ends the waiting before the hour is over.
+    // A fifth of the requests never get an answer, and only the second interrupt ends the wait before the hour is
+    // over.
     let (_truth, url) = truth(&["mode=hang", "share=0.2"]);
     let flags = ["--timeout", "1h", "--quiet"];
     let running = lab.start(&[&["run", &url], &LONG[..], &flags].concat());
@@ -146,7 +147,7 @@ fn a_killed_run_is_readable_up_to_its_last_closed_window() {
 #[test]
 fn a_stop_while_something_starts_is_no_failure_to_run() {
     let lab = Lab::new();
-    // A service that never gets ready: it only uses its port as a number.
+    // A service that never becomes ready: it uses its port only as a number.
     let file = lab.write(
         "never-ready.toml",
         "title = \"never ready\"\n\

@@ -1,4 +1,4 @@
-//! Load models, live: what the report says of each.
+//! Load models, live: what the report says about each.
 
 use record::summary::{Judgement, Model, Validity};
 
@@ -63,8 +63,8 @@ fn waiting_for_the_only_connection_is_noted() {
     assert!(finding(&summary, "overload").is_none());
 }
 
-/// One connection of 20 ms sustains 50/s; at 500/s the queue outgrows 1.2 times what a time-out's
-/// worth of the rate may be, long before the end.
+/// One connection with 20 ms per operation sustains 50/s. At 500/s the queue exceeds its limit (1.2
+/// times the arrivals of one time-out) long before the end.
 fn overloaded(criteria: &[&str]) {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=constant", "service=20ms"]);

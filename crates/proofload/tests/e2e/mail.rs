@@ -1,4 +1,4 @@
-//! Mail to servers of another house: Postfix and its sink.
+//! Mail to third-party servers: Postfix and its sink.
 
 use record::summary::TrialSummary;
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use crate::lab::postfix::{Postfix, sink};
 use crate::lab::{Lab, Ran, assert_accounting, assert_measured, only_trial};
 use crate::peers::self_signed;
 
-/// Messages of this table in a closed loop over four connections.
+/// A closed loop over four connections with messages of this table.
 fn experiment(port: u16, load: &str, table: &str) -> String {
     format!(
         "title = \"mail\"\n\
@@ -38,7 +38,7 @@ fn assert_all_accepted(trial: &TrialSummary, messages: u64) {
     }
 }
 
-/// The messages in the sink's folder: their nonces, each body with the digest that its header tells.
+/// Nonces of the messages in the sink's folder; each body must match the digest in its header.
 fn kept(lab: &Lab) -> Vec<String> {
     let files = std::fs::read_dir(lab.path("kept")).expect("the sink's folder");
     let nonce = |file: std::io::Result<std::fs::DirEntry>| {
@@ -48,7 +48,7 @@ fn kept(lab: &Lab) -> Vec<String> {
             let mut lines = header.lines().filter_map(|line| line.strip_prefix(name));
             lines.next().unwrap_or_else(|| panic!("no {name} in {header}")).to_owned()
         };
-        // The sink writes lines as files have them.
+        // The sink writes line ends as in files.
         let body = body.strip_suffix("\n\n").map_or(body.to_owned(), |body| format!("{body}\n"));
         let digest = Sha256::digest(body.replace('\n', "\r\n"));
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -221,7 +221,7 @@ fn our_own_server_counts_every_message_whole_and_once() {
     assert!(sink.delivery_time.is_some(), "the nonce tells when a message was sent");
 }
 
-/// Messages in every way that there is, to a server of this program, whose side door counts them.
+/// Messages in every supported way, to our own mail server, whose HTTP API counts them.
 fn own(users: &str) -> String {
     format!(
         "title = \"own\"\n\

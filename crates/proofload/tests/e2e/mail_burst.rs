@@ -1,11 +1,12 @@
-//! Fifty clients at once on a mail server that listens with a backlog of ten and is not ready: the run says by itself
-//! that the accept queue was full, that the failures belong to that moment, and that it set the duration.
+//! Fifty clients at once connect to a mail server with a backlog of ten that is not ready: the run reports that the
+//! accept queue was full, that the failures belong to that moment, and that it set the duration.
 
 use crate::lab::{Lab, assert_accounting, finding, only_trial};
 
-/// The server accepts one connection and then none for 2.3 s. Eleven find room in its queue and are served late; the
-/// kernel asks for the others at 1 s and 2 s in vain, and the time-out ends them before the third time. So the instants
-/// are those of timers, whatever else has the processors. Users that think come back one by one and find room.
+/// The server accepts one connection and then none for 2.3 s. Eleven more fit into its queue and are served late. The
+/// kernel retries the others in vain at 1 s and 2 s, and the time-out ends them before the third retry. So timers
+/// decide the instants, even if other processes use the processors. Users with think time return one by one and find
+/// space.
 const EXPERIMENT: &str = r#"
 title = "A burst on a short accept queue"
 

@@ -1,5 +1,5 @@
-//! The mail server as a service: what it has accepted is there when it is killed, and nothing of what it could not
-//! keep; and its door, as somebody meets it who has its documentation alone.
+//! The mail server as a service: after a kill it has every accepted message, and no fragment of a message that it
+//! could not store. Also its HTTP API, used by following the documentation alone.
 
 mod client;
 mod peers;
@@ -19,16 +19,16 @@ use client::{Client, ask};
 
 const PAGE: &str = include_str!("../../../../systems/mail/README.md");
 
-/// Messages that clients have to be told are accepted before the server is killed.
+/// Messages to accept before the server is killed.
 const ACCEPTED: usize = 200;
-/// Clients that send at a time.
+/// Concurrent clients.
 const CLIENTS: u64 = 8;
 
-/// The content of the so-manieth message of a client: of some size, and never twice the same.
+/// The client's message with this number: sizes vary and contents are unique.
 fn content(client: u64, number: u64) -> Vec<u8> {
     let head = format!("Subject: {client}-{number}\r\n\r\n");
     let mut content = head.into_bytes();
-    // From 1 KiB to about 128 KiB, so that some wait in memory only and others are on the disk as they come.
+    // From 1 KiB to about 128 KiB: small messages wait in memory, large ones are written as they arrive.
     let lines = 16 << (number % 8);
     for line in 0..lines {
         content.extend(
@@ -38,12 +38,12 @@ fn content(client: u64, number: u64) -> Vec<u8> {
     content
 }
 
-/// The address that a ready line has under a name.
+/// The address with this name in a ready line.
 fn address(ready: &Value, name: &str) -> String {
     ready["listening"][name].as_str().expect("an address in the ready line").to_owned()
 }
 
-/// Client and number of a stored message, if it is whole.
+/// Client and number of a stored message, if it is complete.
 fn identify(message: &[u8]) -> Option<(u64, u64)> {
     let from = message.windows(9).position(|window| window == b"Subject: ")?;
     let message = &message[from..];
@@ -53,7 +53,7 @@ fn identify(message: &[u8]) -> Option<(u64, u64)> {
     (message == content(client, number)).then_some((client, number))
 }
 
-/// The messages in a folder, each of which must be whole.
+/// The messages in a folder, each of which must be complete.
 fn stored(folder: &Path) -> BTreeSet<(u64, u64)> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     let files = entries.map(|entry| entry.expect("an entry").path());
@@ -65,7 +65,7 @@ fn stored(folder: &Path) -> BTreeSet<(u64, u64)> {
         .collect()
 }
 
-/// Sends until the server is gone; what was accepted is told.
+/// Sends until the server is gone; reports each accepted message.
 fn send_until_killed(smtp: &str, number: u64, tell: &mpsc::Sender<(u64, u64)>) {
     let Some(mut client) = Client::connect(smtp) else { return };
     for message in 0.. {
@@ -77,7 +77,7 @@ fn send_until_killed(smtp: &str, number: u64, tell: &mpsc::Sender<(u64, u64)>) {
     }
 }
 
-/// Killed in the midst: what was accepted is there and whole, and so is all else that is there.
+/// After a kill during writes, every accepted message is there and every message is complete.
 fn assert_accepted_are_kept(folder: &Path) {
     let settings = ["store=maildir".to_owned(), format!("path={}", folder.display())];
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
@@ -98,7 +98,7 @@ fn assert_accepted_are_kept(folder: &Path) {
     let there = stored(&folder.join("new"));
     let lost: Vec<_> = accepted.difference(&there).collect();
     assert!(lost.is_empty(), "accepted and not there: {lost:?}");
-    // One each may be there whose reply the kill cut off.
+    // For each client there may be one message whose reply the kill cut off.
     assert!(there.len() <= accepted.len() + CLIENTS as usize, "{} are there", there.len());
     let (_served, ready) = bundled("mail", &settings);
     let left = std::fs::read_dir(folder.join("tmp")).expect("the folder is there").count();
@@ -117,7 +117,7 @@ fn what_was_accepted_is_there_after_a_kill() {
     }
 }
 
-/// The server on a disk of its own of two mebibytes, which other processes see under `/proc/PID/root`.
+/// The server on a separate file system of two mebibytes, which other processes see under `/proc/PID/root`.
 fn on_a_small_disk(folder: &Path) -> (Served, Value) {
     std::fs::create_dir_all(folder).expect("a folder");
     let script = "mount -t tmpfs -o size=2m none \"$1\" && exec \"$2\" serve mail \
@@ -147,7 +147,7 @@ fn a_full_disk_is_told_and_leaves_nothing_behind() {
     let mut client = Client::connect(&smtp).expect("it is served");
     let mut accepted = BTreeSet::new();
     let mut refused = 0;
-    // The larger ones find no room first, smaller ones still do for a while.
+    // First the larger ones find no space, while smaller ones still do.
     for number in 0..200 {
         match client.send(&content(1, number)).expect("the connection stays") {
             250 => drop(accepted.insert((1, number))),

@@ -1,4 +1,4 @@
-//! The HTML page in a real browser: charts drawn, nothing on the console, tables without scripts.
+//! The HTML page in a real browser: charts are drawn, the console is empty, and tables work without scripts.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::lab::server::truth;
 use crate::lab::{Lab, Ran, finding};
 
-/// Once all is drawn: how many points of each canvas have a colour.
+/// Counts the coloured points of each canvas after drawing.
 const COUNT_PAINTED: &str = "<script>addEventListener('load', () => setTimeout(() => {
   for (const canvas of document.querySelectorAll('canvas')) {
     const { width, height } = canvas;
@@ -16,11 +16,11 @@ const COUNT_PAINTED: &str = "<script>addEventListener('load', () => setTimeout((
     canvas.setAttribute('data-painted', painted);
   }
 }, 1000));</script>";
-/// The browser's own way of a page whose scripts do not run, while it can still be asked for it.
+/// Turns the page's scripts off with a content security policy.
 const NO_SCRIPTS: &str =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'\">";
 
-/// The page after five seconds of the browser's own time, and what it said on the console.
+/// The page after five seconds of the browser's virtual time, and its console output.
 fn chromium(lab: &Lab, page: &Path) -> (String, Vec<String>) {
     let profile = format!("--user-data-dir={}", lab.path("profile").display());
     let output = Command::new("chromium")
@@ -41,8 +41,8 @@ fn page(lab: &Lab) -> String {
     lab.read("run/report.html")
 }
 
-/// Two arms, of which one answers later; both so late that a generator which has to wait for a processor is not the larger
-/// part of it, since what it spoilt would be left out.
+/// Two arms, one slower than the other; both are so slow that a generator that waits for a processor is a small part
+/// of their times, since its blocks would be left out.
 const ARMS: &str = r#"
 title = "Which answers later?"
 [factors]
@@ -59,7 +59,7 @@ name = "get"
 http = { path = "/" }
 "#;
 
-/// What [`COUNT_PAINTED`] found.
+/// The result of [`COUNT_PAINTED`].
 fn painted(dom: &str) -> Vec<u64> {
     let counts = dom.split("data-painted=\"").skip(1);
     counts.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! What a target says of its own time, from its answers to criteria, spans and findings.
+//! Times that a target reports for its parts, from its answers to criteria, spans and findings.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -24,11 +24,12 @@ name = "search"
 http = { path = "/{{factor.path}}", server_timing = ["gateway", ["embed", "join"]] }
 "#;
 
-/// What the front adds: many times what a crowded machine makes of an answer, so that it is told there as well.
+/// The delay that the front adds: many times what a busy machine adds to an answer, so that the report names the front
+/// even there.
 const ADDED: Duration = Duration::from_millis(40);
 
-/// Says of every answer that it took 0.4 ms, of one in ten something that nobody understands, whichever connection it
-/// is on; what goes by way of the front takes longer.
+/// Reports 0.4 ms for every answer, and something invalid in one of ten over all connections; requests to the front
+/// take longer.
 fn target() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -53,7 +54,7 @@ fn serve(mut stream: &TcpStream, answers: &AtomicU32) {
             }
         }
         if head.starts_with("GET /front") {
-            // The length is the known answer, not a way to wait for something.
+            // The test needs exactly this delay; it does not wait for an event.
             thread::sleep(ADDED);
         }
         let number = answers.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Real peers: nginx in several framings, Python's HTTP/1.0 server, a Unix socket.
+//! Third-party servers: nginx with several framings, Python's HTTP/1.0 server, a Unix socket.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ fn nginx_closing_every_tenth_answer() {
     let server = "keepalive_requests 10; location / { return 200 hello; }";
     let (_nginx, port) = nginx(&lab, "ten", server);
     let trial = assert_all_succeed(&lab, &[&format!("http://127.0.0.1:{port}/")]);
-    // One for every ten answers, and one more for each of ten connections that had less than ten left.
+    // One for every ten answers, and one more for each of ten connections that had fewer than ten left.
     let connects = trial.total.spans["connect"].count;
     assert!((200..=210).contains(&connects), "{connects} connections");
 }
@@ -52,7 +52,7 @@ fn nginx_closing_every_tenth_answer() {
 #[test]
 fn nginx_chunked() {
     let lab = Lab::new();
-    // Server-side includes make the length unknown beforehand, so that the answer is chunked.
+    // Server-side includes make the length unknown in advance, so nginx sends the answer in chunks.
     let root = lab.path("site");
     std::fs::create_dir_all(&root).expect("a site");
     std::fs::write(root.join("index.html"), "<!--#echo var=\"request_uri\" -->".repeat(300))
@@ -71,7 +71,7 @@ fn nginx_chunked() {
 #[test]
 fn nginx_tls_with_a_certificate_that_signed_itself() {
     let lab = Lab::new();
-    // As OpenSSL makes one that signs itself: it is one of an authority, too.
+    // Like OpenSSL's self-signed certificates, it is also marked as an authority.
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let key = rcgen::KeyPair::generate().expect("a key");
@@ -140,7 +140,7 @@ fn a_unix_socket_server() {
     assert_all_succeed(&lab, &["http://localhost/", "--unix-socket", &socket]);
 }
 
-/// What the peer answers, in lower case, seen without the binary.
+/// The head of the peer's answer in lower case, read without the binary.
 fn raw_head(port: u16) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("connects");
     stream.write_all(b"GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").expect("asks");

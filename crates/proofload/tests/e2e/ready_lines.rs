@@ -1,4 +1,4 @@
-//! What bundled systems tell of themselves in their ready lines: `check` knows it before they are started.
+//! Names in the ready lines of bundled systems: `check` knows them before the systems start.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::lab::Lab;
 use crate::lab::server::{Served, bundled};
 
-/// Systems that others need to start.
+/// Systems that other systems need.
 struct Others {
     _served: [Served; 3],
     registry: String,
     smtp: String,
-    /// Where a producer of user records is.
+    /// The address of a producer of user records.
     producer: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Others {
         }
     }
 
-    /// The settings with which a system is started here, one way or several.
+    /// The settings to start a system with here; one or several variants.
     fn settings(&self, system: &str) -> Vec<Vec<String>> {
         let one = |settings: &[&str]| settings.iter().map(|one| (*one).to_owned()).collect();
         match system {
@@ -64,7 +64,7 @@ fn systems(lab: &Lab) -> Vec<String> {
     names
 }
 
-/// What `check` says that there is where this piece of a file names what is not there.
+/// The names that `check` suggests when this piece of a file uses an unknown name.
 fn known(lab: &Lab, (system, settings): (&str, &[String]), piece: &str) -> BTreeSet<String> {
     let set = settings.iter().map(|one| one.split_once('=').expect("key=value"));
     let set: Vec<String> = set.map(|(key, value)| format!("{key} = \"{value}\"")).collect();
@@ -93,7 +93,7 @@ fn check_knows_the_addresses_and_the_parts_of_every_bundled_system() {
             let target = "[target]\nurl = \"http://{system.nothing}\"\n";
             assert_eq!(known(&lab, what, target), listening.cloned().collect(), "{what:?}");
             let processes = ready["processes"].as_array().expect("processes").iter();
-            // Whatever it calls the process that was started, that is no part.
+            // The process that was started is no part, whatever its name.
             let parts = processes.filter(|one| one["pid"] != served.child.id());
             let parts = parts.map(|one| one["name"].as_str().expect("a name").to_owned()).collect();
             let fault = "[[fault]]\nprocess = \"system.nothing\"\nat = \"0s\"\naction = \"kill\"\n";

@@ -1,5 +1,5 @@
-//! The registry as a service among others: several on one store, its parts killed under load, and
-//! identities that end at their time. Who was told something is held against what is there.
+//! The registry as a service: several on one store, parts killed under load, and identities that
+//! expire on time. Tests compare the receivers of a message with the registered identities.
 
 mod clients;
 
@@ -16,7 +16,7 @@ use crate::lab::brokers::Broker;
 use crate::lab::server::{Served, bundled};
 use crate::lab::{Lab, assert_accounting, only_trial, repository};
 
-/// After which something that should come is said not to.
+/// Time limit for everything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Tries until it holds.
@@ -57,7 +57,7 @@ impl System {
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 
-    /// The body of an answer that must be there.
+    /// The body of an answer; panics without one.
     fn tell(&self, method: &str, path: &str, body: &Value) -> Value {
         let answer = self.ask(method, path, &body.to_string());
         let (status, body) = answer.unwrap_or_else(|| panic!("{path}: no answer"));
@@ -71,14 +71,15 @@ impl System {
         self.ask("POST", "/v1/fleet/register", &body).is_some_and(|(status, _)| status == 200)
     }
 
-    /// Who is there.
+    /// The registered names.
     fn names(&self) -> BTreeSet<String> {
         let page = self.tell("POST", "/v1/fleet/enumerate", &json!({ "limit": 10_000 }));
         let listed = page["identities"].as_array().expect("a list");
         listed.iter().map(|one| one["identity"].as_str().expect("a name").to_owned()).collect()
     }
 
-    /// Sends everybody the so-manieth message; how many have it or will have it, and of how many.
+    /// Sends everybody the message with this index; returns how many received it or will receive
+    /// it, and the number of targets.
     fn multicast(&self, index: u64) -> (u64, u64) {
         let mark = format!("{:08x}{index:012x}{:012x}-{index}", 1, 0);
         let body = json!({ "payload": mark, "semantics": "at_least_once" });
@@ -87,7 +88,7 @@ impl System {
         (count("delivered_count") + count("pending_count"), count("target_count"))
     }
 
-    /// Whether a registry has heard of so many receivers.
+    /// Whether a registry knows this many receivers.
     fn has_receivers(&self, many: usize) -> bool {
         let (_, metrics) = self.ask("GET", "/metrics", "").expect("metrics");
         metrics.contains(&format!("\nregistry_subscriptions {many}\n"))
@@ -135,7 +136,8 @@ fn registries_on_one_redis_are_one_and_a_restart_keeps_all() {
     });
 }
 
-/// Registers one after the other, kills in the midst, and looks who is there when all is back.
+/// Registers one after another, kills a process meanwhile, and checks who is registered after the
+/// restart.
 fn assert_acknowledged_are_kept(
     settings: &[String],
     strike: impl FnOnce(System) -> System,
@@ -162,11 +164,11 @@ fn assert_acknowledged_are_kept(
     let names = registry.names();
     let lost: Vec<&String> = acknowledged.difference(&names).collect();
     assert!(lost.is_empty(), "{case}: acknowledged and not there: {lost:?}");
-    // One more may have been done whose acknowledgement the kill cut off.
+    // The kill may have cut off the acknowledgement of one more.
     assert!(names.len() <= acknowledged.len() + 2, "{case}: {} are there", names.len());
 }
 
-/// A child that has nothing to do.
+/// A child process without work.
 fn nobody() -> Served {
     Served { child: Command::new("true").spawn().expect("a child") }
 }
@@ -199,7 +201,7 @@ fn whoever_is_killed_every_acknowledged_register_is_there_afterwards() {
     assert_acknowledged_are_kept(&apart, strike, "Redis itself");
 }
 
-/// An experiment of the repository in a few seconds: the same parts, load and fault.
+/// An experiment of the repository, shortened to a few seconds: the same parts, load and fault.
 fn shortened(name: &str) -> String {
     let path: PathBuf = repository(&format!("experiments/{name}.toml"));
     let text = std::fs::read_to_string(&path).expect("an experiment");
@@ -218,7 +220,7 @@ fn shortened(name: &str) -> String {
 
 #[test]
 fn what_was_told_delivered_or_pending_arrives_whatever_is_killed() {
-    // The statuses that operations may end with, beside connections that break with the registry.
+    // The allowed statuses of operations, besides connections that break with the registry.
     let cases: [(&str, &[&str]); 4] = [
         ("registry-kill", &["200"]),
         ("registry-kill-embedded", &["200"]),
@@ -256,8 +258,9 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).expect("it fits for long")
 }
 
-/// Who is listed has at most so much time behind its end, and who is not has reached it. The
-/// registry looked somewhere between question and answer: that is the slack of the poll.
+/// A listed identity may be past its end by at most this time; an identity that is not listed must
+/// have reached its end. The registry looks at some instant between question and answer, which adds
+/// slack.
 fn assert_ends_in_time(registry: &System, ends: &[(String, u64)], case: &str) {
     const LATE: u64 = 100;
     let mut polls = 0;

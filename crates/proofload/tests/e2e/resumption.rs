@@ -1,4 +1,4 @@
-//! Runs of several trials that meet trouble: what is executed again, and what is gone on with.
+//! Runs of several trials with failures: what is executed again, and what is resumed.
 
 use record::summary::{CountsFor, Summary, TrialSummary, Validity};
 use rustix::process::Signal;
@@ -19,7 +19,7 @@ fn against(url: &str) -> String {
     format!("{DESIGN}[target]\nurl = \"{}\"\n", url.trim_end_matches('/'))
 }
 
-/// A system that counts its starts in the file `starts`, and does this at the third.
+/// A system that counts its starts in the file `starts`, and runs this command at the third.
 fn at_the_third_start(act: &str) -> String {
     let serve = format!("{PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}");
     let count = "echo x >> starts; n=$(wc -l < starts)";
@@ -33,7 +33,7 @@ fn trials(summary: &Summary) -> Vec<&TrialSummary> {
     trials
 }
 
-/// What the plan and the seed alone decide.
+/// The part of the summary that plan and seed decide alone.
 fn shape(summary: &Summary) -> Vec<(u32, u32, u32, u64, u64)> {
     let shape = |trial: &&TrialSummary| {
         assert_accounting(trial);
@@ -64,11 +64,11 @@ fn in_the_second_trial(lab: &Lab) -> Running {
     running
 }
 
-/// How often a run is begun whose second trial is to be ended.
+/// Most attempts to end a run in its second trial.
 const ATTEMPTS: u32 = 5;
 
-/// A run that this signal ended while it measured its second trial. Where a crowded machine lets the signal come after
-/// that, it is begun anew.
+/// A run that this signal ended during its second trial. On a busy machine the signal may come too late; then another
+/// run is started.
 fn ended_in_the_second_trial(lab: &Lab, signal: Signal) -> Ran {
     for attempt in 1..=ATTEMPTS {
         let running = in_the_second_trial(lab);
@@ -186,7 +186,7 @@ fn secrets_are_asked_of_the_environment_again() {
 #[test]
 fn a_block_is_executed_again_when_one_of_its_trials_falls() {
     let cases = [
-        // Of a trial that could not begin there is nothing to show.
+        // Trials that could not begin have nothing to show.
         ("test $n -ne 3 || exit 7", vec![1, 2, 7, 8]),
         ("test $n -ne 3 || exec timeout -s KILL 0.7 $serve", vec![1, 2, 3, 7, 8]),
     ];
@@ -280,7 +280,7 @@ fn what_failed_before_an_interruption_is_remembered_by_fail_fast() {
         .replace("[factors]\nrate = [\"200/s\", \"300/s\"]\n", "")
         .replace("{{factor.rate}}", "50/s")
         .replace("\"1s\"", "\"4s\"");
-    // A trial brings 200 failures: one may, and the second may not bring more than half of them.
+    // Each trial causes 200 failures: one trial is allowed, and the second may cause at most half of them.
     lab.write("two.toml", &("criteria = [\"failed <= 300\"]\n".to_owned() + &one_arm));
     let flags = ["--fail-fast", "--keep-going"];
     let ran = lab.proofload(&[&["run", "two.toml"], &flags[..], &FLAGS[..]].concat());

@@ -1,4 +1,4 @@
-//! The scheduling of workers: what the record says is what the kernel does, and nothing else is changed by it.
+//! The scheduling of workers: the record matches the kernel's state, and nothing else changes.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const SYSTEM: &str = "[load]\nrate = \"200/s\"\nduration = \"3s\"\nwarm_up = \"0
                       [system]\nserve = \"truth\"\n\
                       [[operation]]\nname = \"get\"\nhttp = { path = \"/\" }\n";
 
-/// SchedulingPolicy and nice value of each thread of a process, by the thread's name.
+/// Scheduling policy and nice value of each thread of a process, by the thread's name.
 fn threads(process: u32) -> Vec<(String, (u64, i64))> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("the process runs");
     let stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
@@ -55,7 +55,7 @@ fn workers_have_what_the_record_says_and_everything_else_is_ordinary() {
     let (workers, others): (Vec<_>, Vec<_>) =
         seen.into_iter().partition(|(name, _)| name.starts_with("worker-"));
     assert!(!workers.is_empty() && others.iter().all(|(_, scheduled)| *scheduled == ordinary));
-    // On a busy machine a worker may come near the limit between the look and the end.
+    // On a busy machine a worker may come near the limit between this check and its end.
     if had.reason != Some(SchedulingReason::NearLimit) {
         for (name, (policy, nice)) in workers {
             let fifo = had.policy == SchedulingPolicy::Fifo;

@@ -1,5 +1,5 @@
-//! The search service as its clients meet it: what was acknowledged is found whatever was killed, parts come back,
-//! and recall is judged by somebody else.
+//! The search service from its clients' view: acknowledged rows are found after any kill, parts restart, and an
+//! independent judge checks recall.
 
 pub mod asking;
 mod fronts;
@@ -17,7 +17,7 @@ use asking::{address, ask, json_of, search};
 
 const PAGE: &str = include_str!("../../../../systems/search/README.md");
 
-/// The Python on the page, with the address of this server instead of that of the page.
+/// The Python code on the page, with this server's address instead of the page's.
 fn python(ready: &Value) -> String {
     let (_, rest) = PAGE.split_once("```python\n").expect("a program in Python");
     let (program, _) = rest.split_once("```").expect("its end");
@@ -34,7 +34,7 @@ fn the_program_on_the_page_ingests_and_finds_its_rows() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "found it\n"), "{}", ran.stderr);
 }
 
-/// Every command with curl on the page, in order, in a shell that stops at the first that fails.
+/// Every command with curl on the page, in order, in a shell that stops at the first failure.
 #[test]
 fn the_commands_on_the_page_work() {
     let lab = Lab::new();
@@ -44,7 +44,7 @@ fn the_commands_on_the_page_work() {
     let script: String = blocks.filter(|block| block.contains("curl")).collect();
     assert!(script.contains("/v1/matrix/search") && script.contains("/v1/workers"), "{script}");
     let script = script.replace("127.0.0.1:8080", &address(&ready, "http"));
-    // `-f` makes a refusal an error.
+    // `-f` turns an error status into a failure.
     let ran = lab.shell(&format!("set -e\n{}", script.replace("curl -s", "curl -sf")));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("\"results\":[{\"id\":\"w-"), "{}", ran.stdout);

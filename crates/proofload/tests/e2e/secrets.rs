@@ -1,4 +1,4 @@
-//! Values from the environment arrive at the target and are written nowhere.
+//! Values from the environment reach the target and are never written to files.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -33,7 +33,7 @@ fn assert_absent(lab: &Lab, folder: &str) {
     }
 }
 
-/// The target answers with the request, so that a report that quotes an answer quotes the token.
+/// The target echoes the request, so a report that quotes an answer quotes the token.
 #[test]
 fn a_token_of_the_environment_arrives_and_is_written_nowhere() {
     let lab = Lab::new();
@@ -80,7 +80,8 @@ fn a_header_of_the_command_line_is_written_nowhere() {
     assert_absent(&lab, "run");
 }
 
-/// A mail server that refuses every login and says what it was told, encoded and decoded; it ends with the test process.
+/// A mail server that refuses every login and echoes the credentials, encoded and decoded; it ends with the test
+/// process.
 fn telltale() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
@@ -153,13 +154,13 @@ fn a_password_that_a_mail_server_repeats_is_written_nowhere() {
     }
 }
 
-/// What a login with the token looks like on the wire, without the letters that the name is part of.
+/// The encoded forms of a login with the token, without the letters that also encode part of the name.
 fn encodings() -> [String; 2] {
     let whole = STANDARD.encode(format!("\0load\0{TOKEN}"));
     [STANDARD.encode(TOKEN), whole["\0load\0".len() * 4 / 3..].to_owned()]
 }
 
-/// The target answers with the request, and what it was told stands in what was seen in place of what was expected.
+/// The target echoes the request, so the record of an unexpected answer quotes the token.
 #[test]
 fn credentials_that_a_server_repeats_are_hidden_in_part_too() {
     let lab = Lab::new();

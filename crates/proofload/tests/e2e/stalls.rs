@@ -1,8 +1,8 @@
 //! Stalls of the target and of the generator: who is blamed, and with which numbers.
 //!
-//! A busy machine can only lengthen what is measured, so the lower bound of a known answer holds in
-//! every run, and the upper one in at least one of five; it is wider while others have the
-//! processors. A run in which they disturb the rest of it is made again.
+//! A busy machine can only lengthen measured times. So the lower bound must hold in every run, and the upper bound in
+//! at least one of five; it is wider while other processes use the processors. A run that they disturb otherwise is
+//! repeated.
 
 use record::summary::{Grade, Operation, Quantile, Summary, TrialSummary, Validity};
 
@@ -21,8 +21,8 @@ const CROWDED: f64 = 0.1;
 const LOAD: [&str; 8] =
     ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s", "--warm-up", "0s"];
 
-/// Whether others had the processors, as the kernel tells: then answers come late after a stall
-/// without any fault of the generator. The target itself uses a tenth of a processor.
+/// Whether other processes used the processors, according to the kernel: then answers are late after a stall although
+/// the generator is not at fault. The target itself uses a tenth of a processor.
 fn is_crowded(trial: &TrialSummary) -> bool {
     let generator = &trial.generator;
     let others = generator.others_cores.unwrap_or(0.0);
@@ -38,8 +38,8 @@ fn observed(operation: &Operation, q: f64) -> f64 {
     quantile(operation, q).observed_ns.expect("within the range") as f64 / MILLISECOND
 }
 
-/// What holds on any machine; whether the upper bounds hold too if the target's own lateness
-/// (milliseconds) is allowed for.
+/// Checks what holds on any machine; returns whether the upper bounds hold, too, allowing for the target's own
+/// lateness (milliseconds).
 fn shows_the_freeze(summary: &Summary, late: f64) -> bool {
     let trial = only_trial(summary);
     assert_accounting(trial);
@@ -75,7 +75,7 @@ fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
     assert!(shown, "too long in each of {ATTEMPTS} runs");
 }
 
-/// The p95 of the response time, as in the JSON: observed, and claimed nowhere.
+/// Every form shows the same p95 of the response time as an observed value, never as a claim.
 fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
     let p95 = quantile(&only_trial(summary).total, 0.95).observed_ns.expect("a p95");
     let shown = plan::number::duration(p95);
@@ -95,7 +95,7 @@ fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
     assert_eq!(columns[at + 1..at + 4], ["–", "–", &shown], "{row}");
 }
 
-/// The first line with `row` behind the first `heading`.
+/// The first line with `row` after the first `heading`.
 fn first_after<'t>(text: &'t str, heading: &str, row: &str) -> &'t str {
     let (_, below) = text.split_once(heading).unwrap_or_else(|| panic!("no {heading}: {text}"));
     let found = below.lines().find(|line| line.contains(row));
@@ -113,17 +113,17 @@ fn a_stopped_nginx_shows_the_same() {
         let lab = Lab::alone();
         let (nginx, port) = nginx(&lab, "nginx", "location / { return 200 ok; }");
         let url = format!("http://127.0.0.1:{port}/");
-        // A thousand operations come due, most of which wait for a connection: accepting as many
-        // new ones would keep nginx itself busy for some 20 ms after the stop.
+        // A thousand operations come due, most of which wait for a connection. If nginx had to accept as many new
+        // connections, that alone would keep it busy for some 20 ms after the stop.
         let flags = ["--out", "run", "--quiet", "--connections", "50"];
         let generator = lab.start(&[&["run", &url], &LOAD[..], &flags].concat());
-        // In the midst of the phase: at its beginning a stall cannot be told from a warm-up that is too short. It fills a
-        // tenth of it from end to end, which makes no phase of uneven parts.
+        // In the middle of the phase: at its start a stall cannot be distinguished from a warm-up that is too short.
+        // It affects a tenth of the phase, so the parts of the phase stay even.
         generator.await_windows(&lab, 30);
         let lasted = stop_for(pid(&nginx.child), 1_000);
         let ran = generator.finish();
         let summary = lab.summary("run").expect("a summary");
-        // Other work on the machine slows nginx down as well, for a part of the run.
+        // Other work on the machine may also slow nginx down for a part of the run.
         if only_trial(&summary).validity == Validity::NoSteadyState {
             return false;
         }

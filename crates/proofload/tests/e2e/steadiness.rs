@@ -1,16 +1,15 @@
-//! Targets that do not stay as they are, live: what the report says of them. Their times are long beside what a busy
-//! machine makes the generator late by.
+//! Targets whose behaviour changes, live: what the report says about them. Their times are long compared with the
+//! lateness of the generator on a busy machine.
 
 use record::summary::{Summary, Validity};
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, finding, only_trial};
 
-/// A busy machine may make the generator or the target late, so that something else can be said; there are a few
-/// attempts.
+/// A busy machine may delay the generator or the target and change the result, so there are several attempts.
 const ATTEMPTS: u32 = 3;
 
-/// A run of 8 s at this rate, against a target with these settings, that comes out like this.
+/// A run of 8 s at this rate against a target with these settings, with one of these validities.
 fn run(settings: &[&str], rate: &str, validities: &[Validity]) -> Summary {
     let mut others = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -44,7 +43,7 @@ fn a_target_that_leaks_has_no_steady_state() {
     claim(&summary, "drift");
     let drift = summary.findings.iter().find(|finding| finding.code == "drift").expect("just seen");
     let ratio = drift.evidence["median_ratio"].as_f64().expect("a number");
-    // A straight line on a logarithmic scale meets the middle of the course.
+    // On a logarithmic scale, a straight line describes the middle of the curve best.
     assert!((1.7..2.7).contains(&ratio), "{drift:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Bundled systems and processes that a run starts: begun, ended, reaped, and clear when they fail.
+//! Bundled systems and processes that a run starts: started, ended, reaped, and clear errors if they fail.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
         let mut truth = Truth::start(&["mode=slow_body", "over=500ms", "body=1000B"]);
         let mut stream = TcpStream::connect(&truth.http).expect("connects");
         stream.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").expect("asks");
-        // The head has come, so the body is under way.
+        // The head has arrived, so the body is being sent.
         let mut begun = [0_u8; 1];
         stream.read_exact(&mut begun).expect("an answer begins");
         kill_process(pid(&truth.served.child), signal).expect("signals");
@@ -52,8 +52,8 @@ fn a_system_of_the_experiment_is_started_and_ended_with_the_trial() {
     assert!(!left.contains("truth"), "still there: {left}");
 }
 
-/// Frozen, killed and started again at their instants: what fails, fails from then until it is back, nothing is lost
-/// from the account, and the trial is one whole.
+/// Processes are frozen, killed and started again at their planned instants: operations fail only until the process is
+/// back, the accounting is complete, and the trial counts as whole.
 #[test]
 fn what_the_plan_does_to_a_system_is_done_and_told() {
     let lab = Lab::new();
@@ -70,7 +70,7 @@ fn what_the_plan_does_to_a_system_is_done_and_told() {
     crate::lab::assert_measured(&ran, &summary);
     let trial = only_trial(&summary);
     crate::lab::assert_accounting(trial);
-    // A second of 200/s fails, and those that meet the start of the new process.
+    // A second of 200/s fails, and the requests that arrive while the new process starts.
     let failed = trial.accounting.failed;
     assert!((190..400).contains(&failed), "{failed} of {:?}", trial.accounting);
     let frozen = trial.total.response_time.max_ns;
@@ -109,7 +109,7 @@ fn a_system_that_cannot_be_started_is_a_clear_error() {
 #[test]
 fn a_slow_launch_does_not_move_the_calendar() {
     let lab = Lab::new();
-    // The length of the launch is the known answer: nothing is dated within it.
+    // The launch has a known length, and no event has a time within it.
     let system = format!(
         "command = \"sh -c 'sleep 2; exec {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}'\"\n\
          ready = \"tcp\"",

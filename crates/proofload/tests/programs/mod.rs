@@ -1,7 +1,7 @@
-//! The programs of the bundled systems, beside the binary under test.
+//! The programs of the bundled systems, next to the binary under test.
 //!
-//! `cargo test --workspace` builds them. Where only this package is tested, they may be missing or older than their
-//! sources: then they are built here, once, all together, with the profile of the tests.
+//! `cargo test --workspace` builds them. If only this package is tested, they may be missing or out of date; then this
+//! module builds all of them once, with the profile of the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +10,10 @@ use std::sync::Once;
 /// The packages; each has the program `proofload-PACKAGE`.
 const PACKAGES: [&str; 6] = ["edge", "exchange", "mail", "registry", "search", "truth"];
 
-/// Where the crates are that systems share.
+/// Folders of crates that systems share.
 const SHARED: [&str; 2] = ["foundation", "service-kit"];
 
-/// Sees to it that all of them are there.
+/// Makes sure that all of them exist and are up to date.
 pub fn ready() {
     static READY: Once = Once::new();
     READY.call_once(|| {
@@ -30,8 +30,8 @@ fn folder() -> PathBuf {
     own.parent().expect("a program lies in a folder").to_owned()
 }
 
-/// Whether the program of this package is no older than any source that goes into it. Cargo's own list of them is missing
-/// where `cargo test` built the program, as a part of the package's tests.
+/// Whether the program of this package is newer than all of its sources. Cargo's own list of them is missing if `cargo
+/// test` built the program as part of the package's tests.
 fn is_fresh(folder: &Path, package: &str) -> bool {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
     let Some(built) = changed(&folder.join(format!("proofload-{package}"))) else { return false };
@@ -54,7 +54,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 fn build(folder: &Path) {
     let name = folder.file_name().and_then(|name| name.to_str()).expect("the folder of a profile");
-    // The profiles `dev` and `test` are the same and have their files there.
+    // The profiles `dev` and `test` are the same and share a folder.
     let profile = if name == "debug" { "dev" } else { name };
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--bins", "--profile", profile]);

@@ -1,7 +1,8 @@
-//! Who may know whom: the edges drawn in `ARCHITECTURE.md`, held against manifests and `use` lines.
+//! Which crate may use which: the diagram in `ARCHITECTURE.md`, compared with manifests and `use`
+//! lines.
 //!
-//! The drawing is the block fenced as `edges`: `engine -> plan, record`, arrows transitive, and
-//! `systems/*` for each crate of that folder. A crate is named by its package name.
+//! The diagram is the block fenced as `edges`: `engine -> plan, record`. Arrows are transitive, and
+//! `systems/*` stands for each crate in that folder. Crates have their package names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ struct Member {
     dependencies: BTreeSet<String>,
 }
 
-/// Allowed edges by package name, arrows followed to their end.
+/// Allowed edges by package name, including indirect ones.
 type Allowed = BTreeMap<String, BTreeSet<String>>;
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
@@ -61,7 +62,7 @@ fn member(folder: &str, manifest: &str) -> Option<Member> {
     Some(Member { name, folder: folder.to_owned(), dependencies: dependencies.collect() })
 }
 
-/// The lines `a -> b, c` of the drawing.
+/// The lines `a -> b, c` of the diagram.
 fn drawing(text: &str) -> Option<Vec<(String, Vec<String>)>> {
     let block = text.split("```edges\n").nth(1)?.split("```").next()?;
     let lines = block.lines().filter_map(|line| line.split_once("->"));
@@ -86,7 +87,7 @@ fn closure(drawn: &[(String, Vec<String>)], members: &[Member]) -> Allowed {
     allowed
 }
 
-/// Whether a word of the drawing means this member.
+/// Whether a word of the diagram means this member.
 fn names(pattern: &str, member: &Member) -> bool {
     match pattern.strip_suffix("/*") {
         Some(room) => member.folder.starts_with(&format!("{room}/")),

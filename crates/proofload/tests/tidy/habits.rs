@@ -1,4 +1,4 @@
-//! Habits that the compiler does not keep: I4, I5, I8, and words that code does not use.
+//! Rules that the compiler does not check: I4, I5, I8, and terms that code must not use.
 
 use super::source::{Source, has_word, sources};
 use super::tree::{Problem, Tree};
@@ -6,11 +6,11 @@ use super::tree::{Problem, Tree};
 /// Macros and calls that only the binary uses.
 const PRINTING: &[&str] = &["println!", "eprintln!", "print!", "eprint!", "process::exit"];
 
-/// Kinds of global that can change or come to be late.
+/// Types that allow a global to change or to be initialised late.
 const MUTABLE: &[&str] =
     &["Mutex", "RwLock", "OnceLock", "OnceCell", "LazyLock", "LazyCell", "RefCell", "Cell"];
 
-/// Rooms where `unsafe` may stand.
+/// Paths that may contain `unsafe`.
 const UNSAFE_ROOMS: &[&str] = &[
     "crates/engine/src/process/",
     "crates/engine/src/process.rs",
@@ -38,7 +38,7 @@ fn found(
     lines.map(|(number, _)| Problem::new(source.path, number, what, instead)).collect()
 }
 
-/// I4: only `proofload` prints and ends the process (and `serving::program`, by values).
+/// I4: only `proofload` prints and ends the process (and `serving::program`, by return values).
 fn printing(source: &Source<'_>) -> Vec<Problem> {
     if source.path.starts_with("crates/proofload/") || source.path.starts_with("benchmarks/") {
         return Vec::new();
@@ -48,7 +48,7 @@ fn printing(source: &Source<'_>) -> Vec<Problem> {
     })
 }
 
-/// I5: no state that everything shares.
+/// I5: no shared mutable globals.
 fn globals(source: &Source<'_>) -> Vec<Problem> {
     found(source, "global mutable state", "use a field of its owner", |line| {
         let words = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
@@ -61,7 +61,7 @@ fn globals(source: &Source<'_>) -> Vec<Problem> {
     })
 }
 
-/// I8: `unsafe` in few rooms, each block with its reason.
+/// I8: `unsafe` in few places, and each block states its reason.
 fn unsafety(source: &Source<'_>) -> Vec<Problem> {
     let is_unsafe = |line: &str| has_word(line, "unsafe");
     if !UNSAFE_ROOMS.iter().any(|room| source.path.starts_with(room)) {
@@ -79,7 +79,7 @@ fn unsafety(source: &Source<'_>) -> Vec<Problem> {
     blocks.map(|(number, _)| problem(number)).collect()
 }
 
-/// Lint exceptions that end by themselves when they are no longer needed.
+/// Lint exceptions must use `expect`, which reports when they are no longer needed.
 fn exceptions(source: &Source<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, line) in source.all_lines() {
@@ -91,7 +91,7 @@ fn exceptions(source: &Source<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Nothing is left for later.
+/// No unfinished work.
 fn unfinished(source: &Source<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, line) in source.all_lines() {
@@ -110,7 +110,7 @@ fn unfinished(source: &Source<'_>) -> Vec<Problem> {
     problems
 }
 
-/// One meaning each: response time, service time, dispatch lag, queue wait.
+/// One term for each concept: response time, service time, dispatch lag, queue wait.
 fn wording(source: &Source<'_>) -> Vec<Problem> {
     let instead = "use `response_time`, `service_time` or the span that is meant";
     found(source, "an identifier says `latency`", instead, |line| {

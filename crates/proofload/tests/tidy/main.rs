@@ -1,8 +1,9 @@
-//! Keeps the house as `ARCHITECTURE.md` draws it: edges, purity, habits, shape, manifests, prose.
+//! Checks that the repository follows `ARCHITECTURE.md`: edges, purity, habits, shape, manifests,
+//! prose.
 //!
-//! Every check is a pure function from a [`Tree`](tree::Tree) in memory to problems, so that each
-//! is shown refusing a bad example beside passing a good one. The last test here reads the real
-//! tree. Not here: what the compiler and clippy refuse by themselves.
+//! Every check is a pure function from a [`Tree`](tree::Tree) in memory to problems, so tests can
+//! show that it refuses a bad example and accepts a good one. The last test here reads the real
+//! tree. Not here: what the compiler and clippy already refuse.
 
 mod edges;
 mod habits;
@@ -16,10 +17,10 @@ mod tree;
 
 use tree::{Problem, Tree};
 
-/// A pure function from the tree to what is wrong with it.
+/// A pure function from the tree to its problems.
 type Check = fn(&Tree) -> Vec<Problem>;
 
-/// Every check, under the name of what it keeps.
+/// Every check, by name.
 const CHECKS: &[(&str, Check)] = &[
     ("edges between crates", edges::check),
     ("purity and who may read the clock", purity::check),

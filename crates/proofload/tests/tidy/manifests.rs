@@ -1,4 +1,4 @@
-//! Dependencies: each named once, in the root manifest, with the reason it is worth having.
+//! Dependencies: each is declared once, in the root manifest, with the reason for having it.
 
 use super::tree::{Problem, Tree, key_line};
 
@@ -12,7 +12,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Each line of `[workspace.dependencies]` that names a crate of others ends in a comment.
+/// Each line of `[workspace.dependencies]` with an external crate ends in a comment.
 fn reasons(text: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut inside = false;
@@ -37,7 +37,7 @@ fn reasons(text: &str) -> Vec<Problem> {
     problems
 }
 
-/// Members take versions from the root.
+/// Members inherit versions from the root.
 fn inherited(path: &str, text: &str) -> Vec<Problem> {
     let manifest = match text.parse::<toml::Table>() {
         Ok(manifest) => manifest,

@@ -1,8 +1,8 @@
-//! The paths that a file names: written out, and those that `use` trees stand for.
+//! The paths that a file names, with `use` trees expanded.
 
 use super::source::Source;
 
-/// Every path of the file's code with its line, tests left out: `std::time::Instant`.
+/// Every path in the file's code with its line, without tests: `std::time::Instant`.
 pub fn named(source: &Source<'_>) -> Vec<(usize, String)> {
     let mut paths = Vec::new();
     let mut statement: Option<(usize, String)> = None;
@@ -25,7 +25,7 @@ pub fn named(source: &Source<'_>) -> Vec<(usize, String)> {
     paths
 }
 
-/// Whether `path` is `prefix` or lies below it.
+/// Whether `path` is `prefix` or below it.
 pub fn is_below(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -59,7 +59,7 @@ fn expand(prefix: &str, tree: &str, leaves: &mut Vec<String>) {
     }
 }
 
-/// The parts between commas that stand in no braces of their own.
+/// The parts between commas that are outside braces.
 fn branches(inner: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0i32, 0, Vec::new());
     for (at, c) in inner.char_indices() {
@@ -78,7 +78,7 @@ fn branches(inner: &str) -> Vec<&str> {
     parts
 }
 
-/// Paths of at least two parts that stand in a line of code.
+/// Paths of at least two parts in a line of code.
 fn written(line: &str) -> Vec<String> {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     line.split(|c| !part(c))

@@ -1,9 +1,9 @@
-//! What people read: no grading words, one title a page, links that lead somewhere.
+//! Texts for people: no grading words, one title per page, and links that work.
 
 use super::source::{Source, has_word};
 use super::tree::{Problem, Tree};
 
-/// Words that grade where a number should stand.
+/// Words that grade instead of giving a number.
 const GRADING: &[&str] = &[
     "excellent",
     "superb",
@@ -95,7 +95,7 @@ fn links(tree: &Tree, path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// Targets of `[text](target)` that lie in this repository.
+/// Targets of `[text](target)` within this repository.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let outside = |link: &&str| !link.contains("://") && !link.starts_with("mailto:");
     line.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(outside)

@@ -1,4 +1,4 @@
-//! What each room may touch: I2 (pure crates) and I3 (who reads the clock on the measuring side).
+//! What each crate may use: I2 (pure crates) and I3 (who reads the clock on the measuring side).
 
 use super::paths::{is_below, named};
 use super::source::{Source, has_word, sources};
@@ -15,7 +15,7 @@ const PURE: &[&str] = &[
     "foundation/quantities/",
 ];
 
-/// Paths that no pure crate names, and what to do instead.
+/// Paths that pure crates must not use, and what to do instead.
 const IMPURE: &[(&str, &str)] = &[
     ("std::fs", "use `Read` and `Write` given by the caller"),
     ("std::net", "use text or `std::net::SocketAddr`; sockets belong to `engine::transport`"),
@@ -43,10 +43,10 @@ const IMPURE: &[(&str, &str)] = &[
     ("File::create", "use `Write` given by the caller"),
 ];
 
-/// Addresses are data.
+/// Allowed in pure crates: addresses are data.
 const DATA: &[&str] = &["IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr", "AddrParseError"];
 
-/// The measuring side, and the rooms of it that may do what the others may not.
+/// The measuring side, and the parts of it with exceptions.
 const MEASURING: &[&str] = &["crates/engine/", "crates/drivers/"];
 const TRUSTED: &[&str] = &[
     "crates/engine/src/clock/",
@@ -114,7 +114,7 @@ fn refused(source: &Source<'_>, table: &[(&str, &str)], data: &[&str], room: &st
     problems
 }
 
-/// Whether a path means what is forbidden, however much of it was written out.
+/// Whether a path refers to the forbidden one, written out fully or in part.
 fn names(path: &str, forbidden: &str) -> bool {
     is_below(path, forbidden)
         || path.match_indices("::").any(|(at, _)| is_below(&path[at + 2..], forbidden))

@@ -1,12 +1,12 @@
-//! The shape of files: a header that says what each is for, a size to read at once, a noun as name.
+//! The shape of files: a header with the file's purpose, a limited size, and a noun as the name.
 
 use super::source::sources;
 use super::tree::{Problem, Tree};
 
-/// Lines of a file, its tests left out.
+/// Most lines of a file without its tests.
 const LINES_LIMIT: usize = 500;
 
-/// Names that say nothing of what is inside.
+/// Names that do not say what is inside.
 const EMPTY_NAMES: &[&str] = &[
     "util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "imp", "stuff",
 ];
@@ -15,7 +15,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for source in sources(tree) {
         let problem = |line, what: String, instead| Problem::new(source.path, line, what, instead);
-        // A `tests.rs` is explained by the file that it stands beside.
+        // The file that a `tests.rs` belongs to explains it.
         let explained = source.path.ends_with("/tests.rs");
         if !source.raw.starts_with("//!") && !explained {
             let what = "no module header".to_owned();

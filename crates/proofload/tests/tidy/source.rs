@@ -1,17 +1,17 @@
-//! A Rust file seen three ways: its code, its comments, and which lines are tests.
+//! Three views of a Rust file: its code, its comments, and which lines are tests.
 //!
-//! A view keeps every line and column and blanks what does not belong to it, so that positions stay
-//! true. This is no parser: it knows comments, strings and character literals, and nothing else.
+//! A view keeps every line and column and replaces everything else with spaces, so that positions
+//! stay valid. This is no parser: it only knows comments, strings and character literals.
 
 use super::tree::Tree;
 
-/// A file, taken apart.
+/// A parsed file.
 pub struct Source<'a> {
     pub path: &'a str,
     pub raw: &'a str,
-    /// Everything but comments and the insides of literals.
+    /// The code, without comments and the contents of literals.
     pub code: String,
-    /// Nothing but comments.
+    /// The comments alone.
     pub comments: String,
     /// For each line, whether it is test code.
     test: Vec<bool>,
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether `word` stands in `line` and is no part of a longer word.
+/// Whether `word` occurs in `line` and is not part of a longer word.
 pub fn has_word(line: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word)
@@ -68,7 +68,7 @@ enum State {
     RawText(usize),
 }
 
-/// Code and comments of a text, each with the other blanked.
+/// The code and the comments of a text, each with the other replaced by spaces.
 fn split(text: &str) -> (String, String) {
     let characters: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());
@@ -89,7 +89,7 @@ fn split(text: &str) -> (String, String) {
     (code, comments)
 }
 
-/// How many characters belong together at `at`; moves the state on.
+/// The number of characters that belong together at `at`; updates the state.
 fn step(text: &[char], at: usize, state: &mut State) -> usize {
     let next = text.get(at + 1).copied();
     match (*state, text[at]) {
@@ -123,7 +123,7 @@ fn enter(state: &mut State, next: State, length: usize) -> usize {
     length
 }
 
-/// The number of `#` of a raw string that starts at `at`, if one does.
+/// The number of `#` of a raw string that starts at `at`, if there is one.
 fn raw_hashes(text: &[char], at: usize) -> Option<usize> {
     let word = |c: &char| c.is_alphanumeric() || *c == '_';
     let inside_word = at > 0 && word(&text[at - 1]) && text[at - 1] != 'b';

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::list_query::ListQuery;
 use crate::store::retained::{RetainedMessage, RetainedMessages};
 
-/// What `GET /messages` answers.
+/// The answer of `GET /messages`.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     pub messages: Vec<Row>,
-    /// Where the next page begins; absent on the last.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -28,12 +28,12 @@ pub(super) struct Row {
     size: u64,
 }
 
-/// Characters of a subject that are kept.
+/// Longest subject in characters; longer ones are shortened.
 const LONGEST_SUBJECT: usize = 1_000;
-/// Messages that are checked between two locks of the store.
+/// Messages that are checked while the store is locked once.
 const STRETCH: usize = 256;
 
-/// The first page of those messages after a place, newest first, that were asked for. May read files.
+/// The first page of the matching messages after a place, newest first. May read files.
 pub(super) fn page(retained: &RetainedMessages, after: u64, query: &ListQuery) -> Page {
     let mut page = Page { messages: Vec::new(), next_cursor: None };
     let mut before = query.cursor;
@@ -55,7 +55,7 @@ pub(super) fn page(retained: &RetainedMessages, after: u64, query: &ListQuery) -
     }
 }
 
-/// What the list says of a message; `None` if it was not asked for, or its file is gone.
+/// A message as a row of the list; `None` if it does not match, or its file is gone.
 fn row(message: &RetainedMessage, query: &ListQuery) -> Option<Row> {
     let (from, to) = (&message.summary.from, &message.summary.recipients);
     let is = |wanted: &Option<String>, there: &String| {
@@ -77,7 +77,7 @@ fn row(message: &RetainedMessage, query: &ListQuery) -> Option<Row> {
     })
 }
 
-/// Decoded at the first request; empty if missing.
+/// The subject, decoded at the first request; empty if missing.
 fn subject(message: &RetainedMessage) -> Option<&str> {
     if message.subject.get().is_none() {
         let head = message.content.head().ok()?;
@@ -85,7 +85,7 @@ fn subject(message: &RetainedMessage) -> Option<&str> {
         let parsed = parser.parse_headers(&head[..]);
         let parsed = parsed.as_ref().filter(|parsed| !parsed.parts.is_empty());
         let subject = parsed.and_then(|parsed| parsed.subject()).unwrap_or_default();
-        // Another request may have decoded the same meanwhile.
+        // Another request may have decoded it meanwhile.
         let _ = message.subject.set(subject.chars().take(LONGEST_SUBJECT).collect());
     }
     message.subject.get().map(String::as_str)

@@ -1,4 +1,4 @@
-//! What a list is asked for: the parameters of `GET /messages`.
+//! The parameters of `GET /messages`.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ const MOST: usize = 1_000;
 /// Longest wait for a message.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What a list is asked for.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListQuery {
-    /// One of the recipients, whole, in whichever case.
+    /// One of the recipients, complete, in any case.
     pub to: Option<String>,
     /// The sender, likewise.
     pub from: Option<String>,
-    /// A part of the subject, in whichever case.
+    /// A part of the subject, in any case.
     pub subject: Option<String>,
     /// Messages of the page.
     pub limit: usize,
@@ -48,7 +48,7 @@ impl ListQuery {
             query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty())
         {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            // Addresses have a plus now and then, and hardly ever a space.
+            // Addresses may contain a plus, and hardly ever a space.
             let value = match name {
                 "to" | "from" => unescape(value)?,
                 _ => unescape(&value.replace('+', "%20"))?,
@@ -90,7 +90,7 @@ fn bad(what: String) -> ApiError {
     (StatusCode::BAD_REQUEST, what)
 }
 
-/// Percent-encoding undone.
+/// Decodes percent-encoding.
 ///
 /// Errors: 400
 pub(super) fn unescape(text: &str) -> Result<String, ApiError> {

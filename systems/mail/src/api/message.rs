@@ -1,8 +1,7 @@
-//! One message, parsed and decoded within bounds of time and memory.
+//! Parses and decodes one message within limits of time and memory.
 //!
-//! Attached messages are shown as attachments and not parsed. The structure is read first; then
-//! each part is decoded alone, so that the library never recurses into parts that claim to be
-//! encoded messages.
+//! Attached messages are shown as attachments and not parsed. The structure is parsed first; then each part is decoded
+//! separately, so that the library never recurses into parts that claim to be encoded messages.
 
 use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, MimeHeaders};
 use serde::Serialize;
@@ -10,18 +9,18 @@ use serde::Serialize;
 use super::ApiError;
 use crate::store::retained::{MessageSummary, RetainedMessage};
 
-/// Most lines that may begin a part; a message with more is not parsed, because parts can nest and
-/// the library keeps all of them.
+/// Most lines that may start a part; a message with more is not parsed, because parts can nest and the library keeps
+/// all of them.
 const PARTS: usize = 500;
-/// Lines with two dashes, without which no part begins.
+/// Most lines with two dashes: every part needs one.
 const DASHES: usize = 20_000;
-/// Lines with a colon, without which there is no field.
+/// Most lines with a colon: every field needs one.
 const FIELDS: usize = 200_000;
-/// Bytes of a header that are read; and of all fields together that say what parts are, since the library's time grows
-/// with the square of their parameters.
+/// Most bytes of a header that are read, and of all fields together that describe parts, because the library's time
+/// grows with the square of their parameters.
 const HEADER: usize = 512 << 10;
 
-/// What `GET /messages/{id}` answers.
+/// The answer of `GET /messages/{id}`.
 #[derive(Debug, Serialize)]
 pub(super) struct MessageView {
     id: String,
@@ -33,7 +32,7 @@ pub(super) struct MessageView {
     to: Vec<Mailbox>,
     cc: Vec<Mailbox>,
     reply_to: Vec<Mailbox>,
-    /// RFC 3339, as the message says.
+    /// RFC 3339, from the message's own field.
     date: Option<String>,
     message_id: Option<String>,
     headers: Vec<Field>,
@@ -62,7 +61,7 @@ struct Attachment {
     name: Option<String>,
     #[serde(rename = "type")]
     media_type: String,
-    /// Bytes, decoded.
+    /// Decoded size in bytes.
     size: usize,
 }
 
@@ -76,7 +75,7 @@ pub(super) fn whole(message: &RetainedMessage) -> Result<MessageView, ApiError> 
 
 fn shown(message: &RetainedMessage, content: &[u8]) -> MessageView {
     let header = header(content);
-    // The library's accessors want at least the part that is the message itself.
+    // The library's accessors need at least the part of the message itself.
     let head = MessageParser::new().parse_headers(header);
     let head = head.as_ref().filter(|head| !head.parts.is_empty());
     let is_modest = header.len() <= HEADER && is_modest(content);
@@ -103,7 +102,7 @@ fn shown(message: &RetainedMessage, content: &[u8]) -> MessageView {
     }
 }
 
-/// The header, one byte more than [`HEADER`] at most.
+/// The header, at most one byte more than [`HEADER`].
 fn header(content: &[u8]) -> &[u8] {
     let start = &content[..content.len().min(HEADER + 1)];
     let mut length = 0;
@@ -116,8 +115,8 @@ fn header(content: &[u8]) -> &[u8] {
     &start[..length]
 }
 
-/// Whether parsing stays within bounds of time and memory. Counts every line that could be a
-/// header's, because where headers begin is known only after parsing.
+/// Whether parsing stays within limits of time and memory. Counts every line that could belong to a header, because
+/// parsing alone shows where headers begin.
 fn is_modest(content: &[u8]) -> bool {
     let (mut parts, mut dashes, mut fields, mut bytes) = (0, 0, 0, 0);
     let mut is_of_part = false;
@@ -132,8 +131,8 @@ fn is_modest(content: &[u8]) -> bool {
     parts <= PARTS && dashes <= DASHES && fields <= FIELDS && bytes <= HEADER
 }
 
-/// Whether a line contains this field name as the library reads it: in any case, with white space
-/// anywhere. Its first letter occurs only once in it.
+/// Whether a line contains this field name in the library's reading: in any case, with white space anywhere. The
+/// word's first letter must occur only once in it.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let mut found = 0;
     for byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
@@ -155,7 +154,7 @@ fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
     address.into_iter().flat_map(Address::iter).map(mailbox).collect()
 }
 
-/// The header field by field, in its order, with encoded words decoded.
+/// The header fields in order, with encoded words decoded.
 fn fields(header: &[u8]) -> Vec<Field> {
     let parser = MessageParser::new().header_text(HeaderName::Subject).default_header_text();
     let parsed = parser.parse_headers(header).unwrap_or_default();
@@ -167,7 +166,7 @@ fn fields(header: &[u8]) -> Vec<Field> {
     headers.iter().map(field).collect()
 }
 
-/// What a message is made of.
+/// The parts of a message.
 #[derive(Debug, Default)]
 struct Parts {
     text: Option<String>,
@@ -192,13 +191,13 @@ impl Parts {
     }
 }
 
-/// The decoded texts of these parts; `None` if there are no parts.
+/// The decoded texts of these parts; `None` without parts.
 fn joined<'m>(parts: impl Iterator<Item = &'m MessagePart<'m>>, content: &[u8]) -> Option<String> {
     let texts: Vec<String> = parts.filter_map(|part| text(part, content)).collect();
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
-/// Decoded, or as it came where it cannot be.
+/// The decoded text, or the raw text if it cannot be decoded.
 fn text(part: &MessagePart<'_>, content: &[u8]) -> Option<String> {
     let alone = alone(part, content);
     let decoded = alone.as_ref().and_then(|alone| alone.parts.first()?.text_contents());
@@ -220,7 +219,7 @@ fn attachment(part: &MessagePart<'_>, content: &[u8]) -> Attachment {
     Attachment { name, media_type, size: size.unwrap_or(raw) }
 }
 
-/// A part as a message of its own, decoded; never one that holds or claims to hold others.
+/// A part as a message of its own, decoded; `None` for a part that contains messages or claims to.
 fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
     let holds =
         |kind: &str| ["message", "multipart"].iter().any(|one| kind.eq_ignore_ascii_case(one));

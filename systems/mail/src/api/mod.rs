@@ -3,13 +3,13 @@
 //! | request | answers |
 //! |---|---|
 //! | `GET /messages` | the messages, newest first; `to`, `from`, `subject`, `limit`, `cursor`, `wait` |
-//! | `GET /messages/{id}` | one of them, decoded |
-//! | `GET /messages/{id}/raw` | one of them as it came |
-//! | `DELETE /messages` | takes all of them away |
+//! | `GET /messages/{id}` | one message, decoded |
+//! | `GET /messages/{id}/raw` | one message as received |
+//! | `DELETE /messages` | deletes all messages |
 //! | `GET /counts` | what was stored since the start |
-//! | `GET /observed` | the same, as an observer tells it |
+//! | `GET /observed` | the same in an observer's form |
 //!
-//! `/healthz` and `/metrics` are there as well. Errors are `{"error":…}`.
+//! `/healthz` and `/metrics` also exist. Errors are `{"error":…}`.
 
 mod list;
 mod list_query;
@@ -30,13 +30,13 @@ use crate::ledger::Ledger;
 use crate::store::retained::{RetainedMessage, RetainedMessages};
 use list_query::ListQuery;
 
-/// Messages that are parsed or searched at a time.
+/// Most messages that are parsed or searched at the same time.
 const READERS: usize = 4;
 
 /// An error answer.
 type ApiError = (StatusCode, String);
 
-/// What answers requests.
+/// Answers requests.
 #[derive(Debug)]
 pub struct MailApi {
     ledger: Ledger,
@@ -46,7 +46,7 @@ pub struct MailApi {
 }
 
 impl MailApi {
-    /// An API over this ledger and these messages; a stop answers waiting requests.
+    /// An API over this ledger and these messages; a stop ends waiting requests.
     pub fn new(ledger: Ledger, retained: Option<RetainedMessages>, stop: Stop) -> Self {
         Self { ledger, retained, readers: Arc::new(Semaphore::new(READERS)), stop }
     }
@@ -110,7 +110,7 @@ impl MailApi {
         self.retained()?.get(&id).ok_or_else(gone)
     }
 
-    /// Lists what there is; where that is nothing, waits for it as long as asked.
+    /// Lists the matching messages; without any, waits for one as long as requested.
     async fn list(&self, query: ListQuery) -> Result<Answer, ApiError> {
         let retained = self.retained()?.clone();
         let until = tokio::time::Instant::now() + query.wait;
@@ -118,7 +118,7 @@ impl MailApi {
         let (mut arrivals, mut stop) = (retained.arrivals(), self.stop.clone());
         let mut seen = 0;
         loop {
-            // Marked as seen before it is looked at: what comes later wakes the wait below.
+            // Marked as seen before the check, so that later arrivals wake the wait below.
             let newest = *arrivals.borrow_and_update();
             let (looked_at, wanted) = (retained.clone(), Arc::clone(&query));
             let page = self.reading(move || list::page(&looked_at, seen, &wanted)).await?;
@@ -143,7 +143,7 @@ impl MailApi {
         Ok(json(&json!({ "removed": removed.await? })))
     }
 
-    /// Does what takes time or reads a file elsewhere, for a few requests at a time.
+    /// Runs slow work or file reads on another thread, for a few requests at a time.
     async fn reading<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

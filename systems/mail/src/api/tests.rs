@@ -12,7 +12,7 @@ use crate::store::retained::{RetentionLimits, WhenFull};
 const BOUNDS: RetentionLimits =
     RetentionLimits { messages: 2_000, bytes: 16 << 20, full: WhenFull::Oldest };
 
-/// An HTTP API over a store in memory.
+/// An HTTP API over an in-memory store.
 struct TestApi {
     api: Arc<MailApi>,
     store: CountedStore<Memory>,
@@ -124,7 +124,7 @@ async fn who_waits_is_answered_as_soon_as_the_message_is_there() {
         let api = Arc::clone(&test.api);
         tokio::spawn(async move { get(&api, "/messages?wait=60s&to=b@y").await })
     };
-    // Strangers wake the wait and do not end it.
+    // Other messages wake the wait but do not end it.
     for _ in 0..3 {
         test.receive(&["other@y"], "x").await;
         tokio::task::yield_now().await;
@@ -164,7 +164,7 @@ async fn all_are_taken_away_and_the_counts_stay() {
         (&counts["messages"], &counts["recipients"], &counts["kept"]),
         (&json!(3), &json!(6), &json!(3))
     );
-    // Whoever names one recipient does not mean the messages of all others.
+    // A request for one recipient must not delete the messages of all others.
     assert_eq!(ask(&test.api, "DELETE", "/messages?to=b@y").await.0, 400);
     assert_eq!(get(&test.api, "/counts").await["kept"], 3);
     let (status, body) = ask(&test.api, "DELETE", "/messages").await;

@@ -1,24 +1,24 @@
-//! What can be wrong with a command.
+//! Errors in a command.
 
-/// What is wrong with a line.
+/// The error of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandError {
-    /// No command of this server.
+    /// An unknown command.
     Unknown,
-    /// A command, but its arguments are not.
+    /// A known command with invalid arguments.
     Syntax,
-    /// An argument to a command without arguments.
+    /// An argument to a command that takes none.
     Argument,
     /// No path, or no mailbox in it.
     Path,
-    /// A parameter that is known, with a value that is not.
+    /// A known parameter with an invalid value.
     Parameter,
-    /// A size beyond all numbers.
+    /// A size that is too large for a number.
     Size,
     /// A parameter that was not offered.
     UnknownParameter,
     /// `BDAT` without a size, so that the beginning of the next command is unknown.
     Chunk,
-    /// Octets that no command has: control characters, or bytes that are not UTF-8.
+    /// Octets that no command may contain: control characters, or bytes that are not UTF-8.
     Octets,
 }

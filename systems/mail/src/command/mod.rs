@@ -1,7 +1,7 @@
-//! What the client asks for: one command line, understood or refused.
+//! Parses one command line, or refuses it.
 //!
-//! `smtp-proto` parses generously, so commands that RFC 5321 and its extensions do not allow are
-//! refused before. Pure: the order of commands is not known here.
+//! `smtp-proto` parses generously, so commands that RFC 5321 and its extensions forbid are refused
+//! before. Pure: it does not check the order of commands.
 //!
 //! In reading order: `path` (addresses), `parameters` (of `MAIL`), `verb` (the commands).
 

@@ -8,14 +8,14 @@ use smtp_proto::{MAIL_BODY_8BITMIME, MAIL_BODY_BINARYMIME, MAIL_SMTPUTF8};
 use super::error::CommandError;
 use crate::envelope::Content;
 
-/// What was offered to the client, as far as the grammar depends on it.
+/// The offered extensions that affect the grammar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OfferedExtensions {
     /// `AUTH`, and with it the parameter of `MAIL`.
     pub auth: bool,
 }
 
-/// What the parameters of `MAIL` say.
+/// The parameters of `MAIL`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// `SIZE=`, in bytes.
@@ -26,13 +26,13 @@ pub struct Parameters {
     pub is_utf8: bool,
 }
 
-/// Digits of a size (RFC 1870, 4).
+/// Most digits of a size (RFC 1870, 4).
 const LONGEST_SIZE: usize = 20;
 
-/// Keywords, as bits that say which were seen.
+/// Keywords; each has a bit that records whether it was seen.
 const KEYWORDS: [&str; 4] = ["SIZE", "BODY", "SMTPUTF8", "AUTH"];
 
-/// Reads what follows the path; the line ends with CRLF.
+/// Parses the text after the path; the line ends with CRLF.
 pub fn read(rest: &[u8], offers: OfferedExtensions) -> Result<Parameters, CommandError> {
     let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
     if words.is_empty() {
@@ -62,7 +62,7 @@ pub fn read(rest: &[u8], offers: OfferedExtensions) -> Result<Parameters, Comman
     })
 }
 
-/// `RCPT` has no parameters here; whether a word is one at all decides how it is refused.
+/// `RCPT` has no parameters here; the form of the word decides the kind of error.
 pub fn refuse_any(rest: &[u8]) -> Result<(), CommandError> {
     let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
     match words.strip_prefix(b" ") {
@@ -103,7 +103,7 @@ fn is_size(text: &[u8]) -> bool {
     (1..=LONGEST_SIZE).contains(&text.len()) && text.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether the library can count so far.
+/// Whether the size fits into the library's number type.
 fn is_countable(size: &[u8]) -> bool {
     let size = std::str::from_utf8(size).ok().and_then(|size| size.parse::<u64>().ok());
     size.is_some_and(|size| size < u64::MAX)

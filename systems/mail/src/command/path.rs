@@ -2,13 +2,13 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Octets of a local part (4.5.3.1.1).
+/// Most octets of a local part (4.5.3.1.1).
 const LONGEST_LOCAL: usize = 64;
-/// Octets of a domain (4.5.3.1.2).
+/// Most octets of a domain (4.5.3.1.2).
 const LONGEST_DOMAIN: usize = 255;
-/// Octets of a label (RFC 1035, 2.3.4).
+/// Most octets of a label (RFC 1035, 2.3.4).
 const LONGEST_LABEL: usize = 63;
-/// Octets of a path with its brackets (4.5.3.1.3).
+/// Most octets of a path with its brackets (4.5.3.1.3).
 const LONGEST_PATH: usize = 256;
 
 /// A path without brackets and route.
@@ -16,11 +16,11 @@ const LONGEST_PATH: usize = 256;
 pub struct Path<'a> {
     /// The mailbox; empty for `<>`.
     pub mailbox: &'a str,
-    /// Whether it has a domain; `<postmaster>` has none, nor has `<>`.
+    /// Whether it has a domain; `<postmaster>` and `<>` have none.
     pub has_domain: bool,
 }
 
-/// Reads the path at the beginning of the text; `None` if there is none.
+/// Parses the path at the start of the text; `None` if there is none.
 ///
 /// Shape:  `<…>rest` → the path and the rest
 pub fn read(text: &str) -> Option<(Path<'_>, &str)> {
@@ -37,8 +37,8 @@ pub fn read(text: &str) -> Option<(Path<'_>, &str)> {
     (is_sized && is_whole).then_some((Path { mailbox: &body[..end], has_domain }, rest))
 }
 
-/// Whether a word is what `EHLO` may be followed by: a domain or an address literal. An underscore passes, because
-/// hosts have it in their names and RFC 5321, 4.1.4 forbids to refuse mail for how a client calls itself.
+/// Whether a word may follow `EHLO`: a domain or an address literal. Underscores are allowed, because some hosts have
+/// them in their names, and RFC 5321, 4.1.4 forbids refusing mail because of the client's name.
 pub fn is_host(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match word.strip_prefix('[') {
@@ -47,7 +47,7 @@ pub fn is_host(word: &str) -> bool {
     }
 }
 
-/// Without it mail to the host's own postmaster could not be sent (4.5.1).
+/// Without this exception, mail to the host's own postmaster could not be sent (4.5.1).
 fn is_postmaster(mailbox: &str) -> bool {
     mailbox.eq_ignore_ascii_case("postmaster")
 }
@@ -65,7 +65,7 @@ fn after_route(mut text: &str) -> Option<&str> {
     }
 }
 
-/// The length of the local part at the beginning; 0 if there is none.
+/// Length of the local part at the start; 0 if there is none.
 fn local_part(text: &str) -> Option<usize> {
     if text.starts_with('"') {
         return quoted(text);
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of the domain or literal at the beginning.
+/// Length of the domain or literal at the start.
 fn domain_part(text: &str) -> Option<usize> {
     if text.starts_with('[') {
         return literal(text);

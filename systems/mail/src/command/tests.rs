@@ -65,12 +65,12 @@ fn commands_are_read_whatever_their_case() {
 #[test]
 fn what_the_library_lets_pass_is_refused() {
     for (text, fault) in [
-        // Arguments where there are none.
+        // Arguments to commands without arguments.
         ("DATA now", CommandError::Argument),
         ("RSET x", CommandError::Argument),
         ("QUIT x", CommandError::Argument),
         ("STARTTLS tls", CommandError::Argument),
-        // Spaces ahead of a verb, and within one.
+        // Spaces before a verb, and within one.
         (" NOOP", CommandError::Unknown),
         ("", CommandError::Unknown),
         (" ", CommandError::Unknown),
@@ -81,7 +81,7 @@ fn what_the_library_lets_pass_is_refused() {
         ("BURL imap://a LAST", CommandError::Unknown),
         ("ATRN a", CommandError::Unknown),
         ("Subject: x", CommandError::Unknown),
-        // More than one host, none, or something else.
+        // Several hosts, none, or something else.
         ("EHLO a b", CommandError::Syntax),
         ("EHLO  a", CommandError::Syntax),
         ("EHLO", CommandError::Syntax),

@@ -1,4 +1,4 @@
-//! Commands: which one a line is, and whether it has the form that the RFCs give it.
+//! Commands: identifies the command of a line, and checks its form against the RFCs.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use super::error::CommandError;
 use super::parameters::{self, OfferedExtensions, Parameters};
 use super::path::{self, is_host};
 
-/// A command in its right form.
+/// A command in valid form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// `HELO`, with what the client calls itself.
+    /// `HELO` with the client's name.
     Helo(&'a str),
-    /// `EHLO`, likewise.
+    /// `EHLO` with the client's name.
     Ehlo(&'a str),
     /// `MAIL`, with the reverse path (empty for `<>`).
     Mail(&'a str, Parameters),
@@ -30,9 +30,9 @@ pub enum Command<'a> {
     },
     /// `AUTH`.
     Auth {
-        /// The way to prove it.
+        /// The mechanism.
         mechanism: Mechanism,
-        /// What came with the command, in base64; `=` means an empty one.
+        /// The initial response in base64; `=` means an empty one.
         initial: Option<&'a str>,
     },
     /// `STARTTLS`.
@@ -43,20 +43,20 @@ pub enum Command<'a> {
     Noop,
     /// `HELP` with any argument.
     Help,
-    /// `VRFY` or `EXPN`, which this server does not have.
+    /// `VRFY` or `EXPN`, which this server does not support.
     Lookup,
     /// `QUIT`.
     Quit,
 }
 
-/// Ways to say who one is.
+/// Authentication mechanisms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
     /// RFC 4616.
     Plain,
-    /// Name and password, each asked for.
+    /// Name and password, each on request.
     Login,
-    /// One that this server does not know.
+    /// An unknown mechanism.
     Unknown,
 }
 
@@ -95,7 +95,7 @@ pub fn parse(line: &[u8], offers: OfferedExtensions) -> Result<Command<'_>, Comm
         _ if verb.eq_ignore_ascii_case("BDAT") => CommandError::Chunk,
         _ => CommandError::Syntax,
     })?;
-    // The library skips spaces ahead of the verb.
+    // The library skips spaces before the verb.
     if verb.is_empty() || behind.is_empty() {
         return Err(CommandError::Unknown);
     }

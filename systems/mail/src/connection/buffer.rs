@@ -1,46 +1,47 @@
-//! What was read and not yet used: small for commands, larger while content flows, and always paid for.
+//! The input buffer of a connection: small for commands, larger for content, and always counted.
 
 use crate::session::Counts;
 
-/// Bytes for commands.
+/// Size for commands.
 pub(super) const SMALL: usize = 4 << 10;
-/// Bytes for a line of `AUTH`, the longest that must lie whole.
+/// Size for a line of `AUTH`, the longest line that must fit into the buffer.
 const LONG: usize = 16 << 10;
-/// Bytes for content.
+/// Size for content.
 const LARGE: usize = 64 << 10;
 
-/// Input of one connection. Its bytes are taken from those that all connections share, and given back when dropped.
+/// Input of one connection. Its bytes come from a limit that all connections share, and are returned when it is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Buffer<'c> {
     bytes: Vec<u8>,
     used: usize,
-    /// Bytes taken for this buffer, and for what else the connection keeps.
+    /// Bytes counted for this buffer and for the rest of the connection.
     taken: u64,
     most: u64,
     counts: &'c Counts,
 }
 
 impl<'c> Buffer<'c> {
-    /// A small one beside `more` bytes for what else the connection keeps; `None` if there is no room.
+    /// A small buffer, plus `more` bytes for the rest of the connection; `None` if there is not enough memory.
     pub(super) fn new(counts: &'c Counts, most: u64, more: u64) -> Option<Self> {
         let taken = SMALL as u64 + more;
         let is_taken = counts.take_bytes(taken, most);
         is_taken.then(|| Self { bytes: Vec::with_capacity(SMALL), used: 0, taken, most, counts })
     }
 
-    /// What is there to be used.
+    /// The bytes to use.
     pub(super) fn input(&self) -> &[u8] {
         &self.bytes[self.used..]
     }
 
-    /// So many bytes are done with.
+    /// Removes used bytes.
     pub(super) fn consume(&mut self, used: usize) {
         self.used += used;
     }
 
-    /// Room for more, at least one byte of it; `None` if the input is as long as it may ever be.
+    /// Space for at least one more byte; `None` if the input has its greatest length.
     pub(super) fn room(&mut self, is_content: bool) -> Option<&mut Vec<u8>> {
-        // Content that filled what there was will fill more.
+        // If content filled the buffer, more is likely to come.
         let was_full = self.bytes.len() == self.bytes.capacity();
         if self.used == self.bytes.len() {
             self.bytes.clear();
@@ -58,7 +59,7 @@ impl<'c> Buffer<'c> {
         (self.bytes.len() < self.bytes.capacity()).then_some(&mut self.bytes)
     }
 
-    /// Goes back to a small one, if nothing is left in it.
+    /// Returns to a small buffer if it is empty.
     pub(super) fn shrink(&mut self) {
         let capacity = self.bytes.capacity();
         if capacity > SMALL && self.used == self.bytes.len() {
@@ -68,7 +69,7 @@ impl<'c> Buffer<'c> {
         }
     }
 
-    /// Pays for what else the connection keeps; `false` if there is no room for it.
+    /// Counts bytes for the rest of the connection; `false` if there is not enough memory.
     pub(super) fn take(&mut self, bytes: u64) -> bool {
         let is_taken = self.counts.take_bytes(bytes, self.most);
         self.taken += if is_taken { bytes } else { 0 };

@@ -1,4 +1,4 @@
-//! Accepts connections up to a number, turns away those beyond, and drains when told to stop.
+//! Accepts connections up to a limit, rejects those beyond, and drains when stopped.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,21 +15,20 @@ use super::smtp::Smtp;
 use super::task::run_connection;
 use crate::store::Store;
 
-/// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
+/// Pause after a failed accept: mostly no file descriptors are left, and only time brings them back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves one listener until stopped; then messages in progress may end within
 /// [`Settings::drain_ns`](crate::session::Settings::drain_ns), and all other clients get 421.
 ///
-/// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
+/// Errors: the listener cannot be given to the runtime; after a failed accept it waits
 pub async fn serve<S: Store>(
     listener: std::net::TcpListener,
     shared: Arc<Smtp<S>>,
     stop: Stop,
 ) -> std::io::Result<()> {
     let listener = prepare(listener)?;
-    // Spawned, so that connections run on the thread of the runtime that accepted them. Dropping
-    // the set aborts the task.
+    // Spawned, so that connections run on the runtime's thread that accepted them. Dropping the set aborts the task.
     let mut accepting = JoinSet::new();
     accepting.spawn(accept(listener, shared, stop));
     accepting.join_next().await.transpose().map(drop).map_err(std::io::Error::other)
@@ -66,18 +65,18 @@ async fn accept<S: Store>(listener: TcpListener, shared: Arc<Smtp<S>>, stop: Sto
     }
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
-    // What is still under way after the bound is cut off as the set is dropped.
+    // Dropping the set ends the connections that remain after the time limit.
     let _ = tokio::time::timeout(Duration::from_nanos(shared.settings.drain_ns), drained).await;
 }
 
-/// What is accepted inherits the option. Without it a reply may wait for the client's delayed acknowledgement.
+/// Accepted connections inherit the option. Without it, a reply may wait for the client's delayed acknowledgement.
 pub(super) fn prepare(listener: std::net::TcpListener) -> std::io::Result<TcpListener> {
     listener.set_nonblocking(true)?;
     SockRef::from(&listener).set_tcp_nodelay(true)?;
     TcpListener::from_std(listener)
 }
 
-/// One of the connections that may be open at a time, given back when dropped.
+/// One of a limited number of open connections, returned when dropped.
 pub(super) struct ConnectionPermit<S> {
     shared: Arc<Smtp<S>>,
 }

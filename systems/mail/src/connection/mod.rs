@@ -1,9 +1,9 @@
-//! Connections: accepted, counted, carried through a session, closed.
+//! Connections: accepted, counted, served by a session, closed.
 //!
-//! One task a connection. It reads into a buffer that grows only while content flows, writes what the session says
-//! in as few calls as its client allows, and keeps to the bounds of time and memory.
+//! One task per connection. It reads into a buffer that grows only while content arrives, writes the session's replies
+//! in as few calls as the client allows, and enforces the limits of time and memory.
 //!
-//! In reading order: `smtp` (what they share), [`listener`] (accepts, rejects, drains), `task` (one connection), `wire`
+//! In reading order: `smtp` (shared state), [`listener`] (accepts, rejects, drains), `task` (one connection), `wire`
 //! (reading and writing with time-outs, in the clear and over TLS), `buffer`.
 
 mod buffer;

@@ -1,23 +1,23 @@
-//! What all connections of a mail server share.
+//! The state that all connections of a mail server share.
 
 use std::sync::Arc;
 
 use crate::session::{Counts, Settings};
 use crate::tls::Tls;
 
-/// A mail server: what all its connections share. Servers that share their `counts` share the bounds of connections and
-/// of memory, too.
+/// A mail server: the state that all its connections share. Servers with the same `counts` also share the limits of
+/// connections and memory.
 #[derive(Debug)]
 pub struct Smtp<S> {
-    /// Where messages go.
+    /// The store for messages.
     pub store: Arc<S>,
-    /// What sessions keep to.
+    /// The settings of sessions.
     pub settings: Settings,
-    /// The certificate; without it neither `STARTTLS` nor implicit TLS can be had.
+    /// The certificate; `None` disables `STARTTLS` and implicit TLS.
     pub tls: Option<Tls>,
     /// TLS from the first byte.
     pub is_implicit_tls: bool,
-    /// What happened.
+    /// Counts of events.
     pub counts: Counts,
 }
 

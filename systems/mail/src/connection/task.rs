@@ -1,5 +1,5 @@
-//! One connection's task: passes bytes to the session, and carries out its actions on the stream,
-//! the store and the clock.
+//! One connection's task: passes bytes to the session, and executes its actions on the stream, the store and the
+//! clock.
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -18,21 +18,21 @@ use crate::session::{Action, Origin, Session, Waiting};
 use crate::store::{Draft, Store};
 use crate::tls;
 
-/// Bytes that a connection keeps beside its input: its task, its session, its replies, the first addresses.
+/// Bytes that a connection keeps in addition to its input: its task, its session, its replies, the first addresses.
 const BESIDE: u64 = 4 << 10;
-/// Bytes of addresses among them.
+/// Bytes of addresses included in that.
 const FIRST_ADDRESSES: u64 = 512;
-/// Steps in which memory for addresses is taken.
+/// Step size in which memory for addresses is reserved.
 const ADDRESSES: u64 = 4 << 10;
-/// How long a rejected client may go on sending before it is cut off. At once, the kernel would
-/// answer with a reset, which can overtake the reply with the reason.
+/// How long a rejected client may continue sending before it is cut off. If the server closed at once, the kernel
+/// would send a reset, which can overtake the reply with the reason.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes that it may send in that time.
+/// Most bytes that it may send in that time.
 const LINGER_BYTES: usize = 1 << 20;
 
 const LOST: Refusal = Refusal::new(451, (4, 3, 0), "The message was lost");
 
-/// The connection is over and nothing more can be said.
+/// The connection is over, and no more replies are possible.
 struct ConnectionEnded;
 
 struct ConnectionTask<'h, S: Store, T> {
@@ -41,17 +41,17 @@ struct ConnectionTask<'h, S: Store, T> {
     buffer: Buffer<'h>,
     wire: Wire<T>,
     draft: Option<S::Draft>,
-    /// Armed for some deadline that is not later than the one in force, and set anew when it rings too early.
+    /// Set to the current deadline or an earlier one, and set again if it fires too early.
     alarm: Pin<&'h mut Sleep>,
     stopped: Pin<&'h mut (dyn Future<Output = ()> + Send + 'h)>,
     has_stopped: bool,
-    /// When the whole session is over.
+    /// The end of the whole session.
     ends_at: Instant,
-    /// When the present command was begun to be waited for, and the step of the session at that time.
+    /// When the wait for the current command began, and the session's step at that time.
     since: (Instant, u64),
-    /// When the present message began to be waited for.
+    /// When the wait for the current message began.
     content_since: Option<Instant>,
-    /// Bytes taken for addresses.
+    /// Bytes reserved for addresses.
     paid: u64,
 }
 
@@ -93,7 +93,7 @@ pub(super) async fn run_connection<S: Store, T>(
         content_since: None,
         paid: 0,
     };
-    // The client has its reply in either case.
+    // The client has its reply in any case.
     let _ = carrier.run().await;
     if carrier.session.is_receiving() {
         shared.counts.aborted.one();
@@ -115,7 +115,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
                     continue;
                 }
                 Action::Content(content) => {
-                    // Without a draft there is nothing to write to; the session learnt of its failure.
+                    // Without a draft there is nothing to write to; the session already knows that the draft failed.
                     if let Some(draft) = &mut self.draft
                         && let Err(refusal) = draft.write(content).await
                     {
@@ -143,7 +143,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
     }
 
     async fn begin(&mut self) {
-        // Commands of this message may have come in one piece with the end of the one before.
+        // Commands of this message may have arrived together with the end of the message before.
         self.content_since = None;
         let envelope = self.session.envelope();
         let begun = self.shared.store.begin(envelope).await;
@@ -158,7 +158,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
         self.session.ended(ended);
     }
 
-    /// Writes what is to be said, and reads more.
+    /// Writes pending replies, and reads more.
     async fn read(&mut self) -> Result<(), ConnectionEnded> {
         self.write().await?;
         let is_content = self.session.waiting() == Waiting::Content;
@@ -199,12 +199,13 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
         }
     }
 
-    /// Until when the bytes that are waited for must come.
+    /// The deadline for the next bytes.
     fn deadline(&mut self, is_content: bool) -> Instant {
         let settings = &self.shared.settings;
         let now = Instant::now();
         let steps = self.session.steps();
-        // Content has to move on with each read; a command has to be whole, however many reads that takes.
+        // The deadline restarts with each read of content, but only once per command: a command must be complete in
+        // time, in any number of reads.
         if is_content || steps != self.since.1 {
             self.since = (now, steps);
         }
@@ -245,7 +246,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
         true
     }
 
-    /// Writes what is to be said. A client that reads nothing is left.
+    /// Writes pending replies. Gives up on a client that does not read.
     async fn write(&mut self) -> Result<(), ConnectionEnded> {
         let replies = self.session.replies();
         if replies.bytes().is_empty() {
@@ -289,7 +290,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T
             return Ok(());
         }
         let farewell = async {
-            // A failure means that the client is gone, which is what is waited for.
+            // If this fails, the client is gone, which the wait is for.
             let _ = self.wire.shutdown().await;
             let (mut waste, mut left) = ([0; 1_024], LINGER_BYTES);
             while !self.session.has_quit() && left > 0 {

@@ -22,11 +22,11 @@ mod sockets;
 
 type Messages = Arc<Mutex<Vec<(Envelope, Vec<u8>)>>>;
 
-/// A store that keeps everything, and only when it is let.
+/// A store that keeps everything, but commits only with permission.
 #[derive(Debug)]
 struct GatedStore {
     messages: Messages,
-    /// One is taken by each commit.
+    /// Each commit takes one.
     permits: Arc<Semaphore>,
 }
 
@@ -96,7 +96,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         Self { stream, read: Vec::new() }
     }
 
-    /// One whole reply; empty at the end of the connection.
+    /// One complete reply; empty at the end of the connection.
     async fn reply(&mut self) -> String {
         loop {
             if let Some(end) = reply_end(&self.read) {
@@ -117,7 +117,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.reply().await
     }
 
-    /// Holds a dialogue of lines and how their replies begin.
+    /// Sends lines and checks how their replies begin.
     async fn holds(&mut self, dialogue: &[(&str, &str)]) {
         for (line, expect) in dialogue {
             let said = self.say(&format!("{line}\r\n")).await;
@@ -125,15 +125,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         }
     }
 
-    /// Everything that is still said.
+    /// Everything until the end of the connection.
     async fn rest(&mut self) -> String {
-        // A connection that was cut off has nothing more to say, either.
+        // A reset also ends the connection.
         let _ = self.stream.read_to_end(&mut self.read).await;
         String::from_utf8(std::mem::take(&mut self.read)).unwrap()
     }
 }
 
-/// Where the first reply ends: after the line whose code is followed by a space.
+/// End of the first reply: after the line whose code is followed by a space.
 fn reply_end(read: &[u8]) -> Option<usize> {
     let mut end = 0;
     for line in read.split_inclusive(|byte| *byte == b'\n') {
@@ -148,7 +148,7 @@ fn reply_end(read: &[u8]) -> Option<usize> {
 const BEGIN: [(&str, &str); 4] =
     [("EHLO c", "250"), ("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250"), ("DATA", "354")];
 
-/// A connection in memory whose server has this much room for bytes under way, each direction.
+/// A connection in memory; `room` is the number of bytes that each direction can hold.
 fn connect(shared: &Arc<Smtp<GatedStore>>, room: usize) -> (Client<DuplexStream>, JoinHandle<()>) {
     let (near, far) = tokio::io::duplex(room);
     let shared = Arc::clone(shared);

@@ -9,7 +9,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{Tls, version_name};
 
-/// A stream that may go over to TLS once.
+/// A stream that may switch to TLS once.
 pub(super) enum Wire<T> {
     Plain(T),
     Tls(Box<TlsStream<T>>),
@@ -18,7 +18,7 @@ pub(super) enum Wire<T> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
-    /// Makes the handshake; gives the version.
+    /// Performs the handshake; returns the version.
     pub(super) async fn secure(&mut self, tls: &Tls) -> io::Result<&'static str> {
         let Self::Plain(stream) = std::mem::replace(self, Self::Broken) else {
             return Err(io::ErrorKind::InvalidInput.into());

@@ -1,18 +1,19 @@
-//! The content of `DATA` out of bytes: where it ends, and what of it was meant.
+//! Finds the end of `DATA` content in the input, and removes dot-stuffing.
 //!
-//! One scan for carriage return, line feed and NUL at once; the runs between stuffed dots are handed on as they lie in
-//! the input, so nothing is copied. What makes a message unfit (a line too long, a NUL) is noted and does not disturb
-//! where it ends; what makes its end ambiguous (a bare CR or LF) ends the conversation.
+//! One scan looks for carriage return, line feed and NUL at the same time. The runs between stuffed dots are returned
+//! as slices of the input, so nothing is copied. Problems that make a message unacceptable (a line too long, a NUL)
+//! are recorded and do not change where it ends; problems that make its end ambiguous (a bare CR or LF) end the
+//! conversation.
 
 use memchr::memchr3;
 
-/// Cuts content.
+/// Splits content.
 #[derive(Debug, Clone)]
 pub struct Framing {
     state: State,
-    /// Octets of the line so far, the stuffed dot left out.
+    /// Octets of the line so far, without the stuffed dot.
     line: usize,
-    /// Octets that a line may have with its CRLF.
+    /// Most octets of a line with its CRLF.
     limit: usize,
     is_line_too_long: bool,
     has_nul: bool,
@@ -22,7 +23,7 @@ pub struct Framing {
 enum State {
     /// Before the first octet of a line.
     Start,
-    /// After a dot that began a line; it is not content.
+    /// After a dot at the start of a line; the dot is not content.
     Dot,
     /// After such a dot and a carriage return, which is not content either.
     DotReturn,
@@ -32,35 +33,35 @@ enum State {
     Return,
 }
 
-/// What was found up to here.
+/// What ended the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// The message goes on.
+    /// Nothing: the message continues.
     More,
     /// CRLF `.` CRLF; what follows is the next command.
     End,
-    /// A carriage return or a line feed alone.
+    /// A bare carriage return or line feed.
     Bare,
 }
 
 /// A piece of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Bytes of the input that are done with.
+    /// Bytes of the input that were used.
     pub used: usize,
-    /// Content among them.
+    /// The content in them.
     pub run: &'a [u8],
-    /// What came after it.
+    /// What follows it.
     pub found: Found,
 }
 
 impl Framing {
-    /// The state before a message whose lines have at most so many octets.
+    /// The state before a message; `limit` is the most octets of a line.
     pub fn new(limit: usize) -> Self {
         Self { state: State::Start, line: 0, limit, is_line_too_long: false, has_nul: false }
     }
 
-    /// Whether some line had more octets than allowed.
+    /// Whether some line was longer than allowed.
     pub fn is_line_too_long(&self) -> bool {
         self.is_line_too_long
     }
@@ -116,7 +117,7 @@ impl Framing {
         Piece { used: input.len(), run: &input[start..at], found: Found::More }
     }
 
-    /// Consumes bytes within a line; returns them.
+    /// Consumes bytes within a line; returns their number.
     fn scan(&mut self, input: &[u8]) -> Result<usize, Found> {
         self.state = State::Within;
         let end = memchr3(b'\r', b'\n', 0, input);

@@ -1,9 +1,9 @@
-//! Command lines out of bytes: bounded, and ended by CRLF alone.
+//! Splits command lines: limited in length, and ended by CRLF alone.
 
-/// What comes next in the input.
+/// The next line of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// The line is not complete; nothing is consumed, and the next call sees these bytes again with more behind them.
+    /// The line is not complete; nothing is consumed, and the next call gets these bytes again with more after them.
     Incomplete,
     /// A line with its CRLF.
     Whole(&'a [u8]),
@@ -13,7 +13,7 @@ pub enum Line<'a> {
     BareLineFeed,
 }
 
-/// The first line of the input, which has at most `limit` octets with its CRLF.
+/// The first line of the input; `limit` is the most octets with its CRLF.
 pub fn first(input: &[u8], limit: usize) -> Line<'_> {
     match memchr::memchr(b'\n', input) {
         Some(end) if end == 0 || input[end - 1] != b'\r' => Line::BareLineFeed,
@@ -24,25 +24,25 @@ pub fn first(input: &[u8], limit: usize) -> Line<'_> {
     }
 }
 
-/// The rest of a line that is too long, while it is discarded.
+/// The state while the rest of a line that is too long is discarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rest {
     has_return: bool,
 }
 
-/// What became of the rest.
+/// The result of skipping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skipped {
-    /// All of the input belongs to it, and it goes on.
+    /// All of the input belongs to the line, which continues.
     All,
-    /// It ended after so many bytes.
+    /// The line ended after this many bytes.
     Ended(usize),
     /// A line feed without its carriage return.
     BareLineFeed,
 }
 
 impl Rest {
-    /// Throws away input up to the end of the line.
+    /// Discards input up to the end of the line.
     pub fn skip(&mut self, input: &[u8]) -> Skipped {
         let Some(end) = memchr::memchr(b'\n', input) else {
             self.has_return = input.last().map_or(self.has_return, |last| *last == b'\r');

@@ -1,7 +1,7 @@
-//! Where the client's bytes are cut: command lines, and the content of `DATA`.
+//! Splits the client's bytes: into command lines, and the content of `DATA`.
 //!
-//! Pure, and indifferent to how the bytes were split on their way. Only CRLF ends a line and only CRLF `.` CRLF ends
-//! a message; a line feed or a carriage return alone is nothing that could be read in two ways, because it is an error.
+//! Pure, and independent of how the network split the bytes. Only CRLF ends a line and only CRLF `.` CRLF ends a
+//! message. A bare line feed or carriage return is an error, so no input can be read in two ways.
 //!
 //! In reading order: [mod@line], [`content`].
 

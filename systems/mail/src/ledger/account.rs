@@ -1,4 +1,4 @@
-//! What was stored, counted: messages, bytes, recipients, and what a load's messages say of themselves.
+//! Counts stored messages: messages, bytes, recipients, and the data that a load puts into its messages.
 //!
 //! Memory is bounded: [`RecentNonces`] knows at least the last [`REMEMBERED`] messages of a load, and
 //! recipients beyond [`RECIPIENTS`] are counted together.
@@ -11,27 +11,27 @@ use serving::observed::{DeliveryTimes, Observed};
 
 use super::integrity::Body;
 
-/// What is counted beside what every observer counts.
+/// The counts in addition to those of every observer.
 pub const COUNTS: [&str; 6] =
     ["intact", "damaged", "messages", "bytes", "recipients", "forgotten_messages"];
 
-/// Messages of a load that a duplicate is known by.
+/// Messages of a load that are remembered to detect duplicates.
 const REMEMBERED: usize = 2 << 20;
-/// Recipients that are counted one by one.
+/// Recipients that are counted individually.
 const RECIPIENTS: usize = 10_000;
 
-/// One stored message, as it is counted.
+/// One stored message, for counting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub bytes: u64,
     pub recipients: &'a [String],
     pub nonce: Option<Nonce>,
     pub body: Body,
-    /// When it was where it was promised to be, by the clock of nonces.
+    /// When the store kept its promise, on the clock of nonces.
     pub at_ns: u64,
 }
 
-/// The account of one server.
+/// The counts of one server.
 #[derive(Debug)]
 pub(super) struct Account {
     messages: u64,
@@ -74,7 +74,7 @@ impl Account {
         }
     }
 
-    /// Counts a message that is stored.
+    /// Counts a stored message.
     pub fn count(&mut self, stored: &Stored<'_>) {
         self.messages += 1;
         self.bytes += stored.bytes;
@@ -85,7 +85,7 @@ impl Account {
             Body::Damaged => self.damaged += 1,
             Body::Unchecked => {}
         }
-        // The first nonce says which trial it is; those of another one are strangers.
+        // The first nonce decides the trial; messages of other trials are unexpected.
         let trial = stored.nonce.map(|nonce| *self.trial.get_or_insert(nonce.trial));
         let Some(nonce) = stored.nonce.filter(|nonce| trial == Some(nonce.trial)) else {
             self.unexpected += 1;
@@ -109,7 +109,7 @@ impl Account {
         }
     }
 
-    /// What `GET /observed` answers.
+    /// The answer of `GET /observed`.
     pub fn observed(&self) -> Observed {
         let Self { intact, damaged, messages, bytes, recipients, .. } = *self;
         let values = [intact, damaged, messages, bytes, recipients, self.seen.forgotten];
@@ -127,7 +127,7 @@ impl Account {
         }
     }
 
-    /// What `GET /counts` answers.
+    /// The answer of `GET /counts`.
     pub fn counts(&self) -> Value {
         json!({
             "messages": self.messages,
@@ -141,7 +141,7 @@ impl Account {
     }
 }
 
-/// The last messages of a load, in two generations: when the younger one is full, the older is forgotten.
+/// The last messages of a load, in two generations: when the younger one is full, the older one is forgotten.
 #[derive(Debug)]
 struct RecentNonces {
     most: usize,
@@ -151,7 +151,7 @@ struct RecentNonces {
 }
 
 impl RecentNonces {
-    /// Remembers at least half of so many, and never more.
+    /// Remembers between half of `most` and `most` messages.
     fn new(most: usize) -> Self {
         Self { most, younger: HashSet::new(), older: HashSet::new(), forgotten: 0 }
     }
@@ -224,7 +224,7 @@ mod tests {
             take(&mut account, nonce(1, index), Body::Unchecked);
             assert!(account.seen.younger.len() + account.seen.older.len() <= 8);
         }
-        // The last four are known for certain, the first one is not any more.
+        // The last four are certainly remembered, the first one is not.
         for index in 96..100 {
             take(&mut account, nonce(1, index), Body::Unchecked);
         }

@@ -1,24 +1,24 @@
-//! What a message says of itself, read as it streams by: its nonce, and whether its body is what was sent.
+//! Reads a message as it is received: finds its nonce, and checks whether its body was changed.
 //!
-//! Memory is one line of [`LONGEST`] bytes. Lines end with LF or CRLF; the body is everything after
-//! the first empty line.
+//! Memory is one line of [`LONGEST`] bytes. Lines end with LF or CRLF; the body is everything after the first empty
+//! line.
 
 use nonce::Nonce;
 use sha2::{Digest, Sha256};
 
-/// Bytes of a header line that are looked at; both fields are shorter.
+/// Bytes of a header line that are checked; both fields are shorter.
 const LONGEST: usize = 128;
 const NONCE: &[u8] = b"x-proofload-nonce";
 const DIGEST: &[u8] = b"x-proofload-digest";
 
-/// Whether a body is what its header says.
+/// Whether a body matches the digest in its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// The digest in the header is that of the body.
+    /// The digest matches.
     Intact,
-    /// It is not, or is no digest.
+    /// The digest does not match, or is invalid.
     Damaged,
-    /// The header has none.
+    /// The header has no digest.
     Unchecked,
 }
 
@@ -30,10 +30,10 @@ pub(super) struct IntegrityReader {
     digest: Option<Comparison>,
 }
 
-/// What the header says, if that is a digest at all, and what the body comes to so far.
+/// The digest in the header, if it is valid, and the hash of the body so far.
 type Comparison = (Option<[u8; 32]>, Sha256);
 
-/// The biggest part of a message is its body, where no line is kept.
+/// Keeps no line within the body, the largest part of a message.
 #[derive(Debug)]
 enum Section {
     Header { line: [u8; LONGEST], length: usize },
@@ -72,7 +72,7 @@ impl IntegrityReader {
         }
     }
 
-    /// What the message said.
+    /// The nonce, and the state of the body.
     pub fn end(self) -> (Option<Nonce>, Body) {
         let is_same = |(told, so_far): Comparison| told == Some(so_far.finalize().into());
         let body = match self.digest.map(is_same) {
@@ -84,7 +84,7 @@ impl IntegrityReader {
     }
 }
 
-/// The first of each counts.
+/// Reads a header field; the first of each kind counts.
 fn field(line: &[u8], nonce: &mut Option<Nonce>, digest: &mut Option<Comparison>) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
@@ -95,7 +95,7 @@ fn field(line: &[u8], nonce: &mut Option<Nonce>, digest: &mut Option<Comparison>
     }
 }
 
-/// `sha256=` and 64 digits.
+/// Parses `sha256=` and 64 digits.
 fn hexadecimal(value: &[u8]) -> Option<[u8; 32]> {
     let digits = value.strip_prefix(b"sha256=").filter(|digits| digits.len() == 64)?;
     let mut told = [0; 32];
@@ -114,7 +114,7 @@ mod tests {
     /// SHA-256 of `abc`, from FIPS 180-2.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    /// Read whole, and cut in two at every place, with the same answer.
+    /// Reads the message whole, and split in two at every place; both give the same result.
     fn read(message: &[u8]) -> (Option<u64>, Body) {
         let say = |pieces: &[&[u8]]| {
             let mut marks = IntegrityReader::default();
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// What a message with this one line of a header comes to.
+    /// The result of a message whose header has this one line.
     fn whole(line: &str) -> (Option<Nonce>, Body) {
         let mut marks = IntegrityReader::default();
         marks.read(format!("{line}\r\n\r\nabc").as_bytes());

@@ -1,9 +1,9 @@
-//! Counts what a store took, whichever store it is, and answers as an observer.
+//! Counts the messages of any store, and answers as an observer.
 //!
 //! A message counts once the store has kept its promise, before the client gets 250. Refused,
 //! aborted and lost messages never count.
 //!
-//! In reading order: `integrity` reads what a message says of itself, `account` adds up.
+//! In reading order: `integrity` reads a message's nonce and digest, `account` adds up.
 
 mod account;
 mod integrity;
@@ -26,7 +26,7 @@ use integrity::IntegrityReader;
 /// Buckets of commit times in seconds.
 const SECONDS: &[f64] = &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
-/// The account; clones share it.
+/// The counts; clones share them.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     account: Arc<Mutex<Account>>,
@@ -43,7 +43,7 @@ struct Metrics {
 }
 
 impl Ledger {
-    /// An empty account that shows among a system's metrics.
+    /// Empty counts that are registered with a system's metrics.
     pub fn new(metrics: &Registry) -> Self {
         let refused = |class| {
             let help = "Messages refused by the store, by class of reply.";
@@ -63,12 +63,12 @@ impl Ledger {
         Self { account: Arc::default(), metrics }
     }
 
-    /// What `GET /observed` answers.
+    /// The answer of `GET /observed`.
     pub fn observed(&self) -> Observed {
         self.account.lock().unwrap_or_else(PoisonError::into_inner).observed()
     }
 
-    /// What `GET /counts` answers.
+    /// The answer of `GET /counts`.
     pub fn counts(&self) -> Value {
         self.account.lock().unwrap_or_else(PoisonError::into_inner).counts()
     }
@@ -91,7 +91,7 @@ pub struct CountedStore<S> {
 }
 
 impl<S: Store> CountedStore<S> {
-    /// Counts what this store takes.
+    /// Counts the messages of this store.
     pub fn new(store: S, ledger: Ledger) -> Self {
         Self { store, ledger }
     }
@@ -113,7 +113,7 @@ impl<S: Store> Store for CountedStore<S> {
     }
 }
 
-/// A message that will be counted if it is stored.
+/// A message that is counted once it is stored.
 #[derive(Debug)]
 pub struct CountedDraft<D> {
     draft: D,

@@ -1,41 +1,41 @@
-//! Who the client says that it is, and the proof: `AUTH PLAIN` and `AUTH LOGIN` (RFC 4954, 4616).
+//! Authentication: `AUTH PLAIN` and `AUTH LOGIN` (RFC 4954, 4616).
 
 use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Octets of a line of the exchange (RFC 4954, 4).
+/// Most octets of a line in the exchange (RFC 4954, 4).
 pub const LONGEST_LINE: usize = 12_288;
-/// Octets of a name and of a password (RFC 4616, 2).
+/// Most octets of a name and of a password (RFC 4616, 2).
 const LONGEST_WORD: usize = 255;
 
-/// How far an exchange has come.
+/// The state of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthExchange {
-    /// The answer is authorization identity, name and password, each ended by a NUL but the last.
+    /// Waits for authorization identity, name and password, separated by NUL.
     Plain,
-    /// The answer is the name.
+    /// Waits for the name.
     Name,
-    /// The answer is the password of this name.
+    /// Waits for the password of this name.
     Password(String),
 }
 
-/// What comes after an answer.
+/// The next step after a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthStep {
-    /// This is asked, in base64, and answered on the next line.
+    /// Sends this challenge in base64; the next line is the response.
     Ask(AuthExchange, &'static str),
-    /// Proved: the name.
+    /// Authenticated, with this name.
     Proved(String),
-    /// Not proved.
+    /// Wrong name or password.
     Wrong,
-    /// No base64, or not the form that was asked for.
+    /// Invalid base64, or not the expected form.
     Malformed,
 }
 
 impl AuthExchange {
-    /// Takes an answer in base64.
+    /// Handles a response in base64.
     pub fn answer(self, text: &str, users: &BTreeMap<String, String>) -> AuthStep {
         let Some(answer) = STANDARD.decode(text).ok() else {
             return AuthStep::Malformed;
@@ -73,13 +73,13 @@ fn plain(answer: &str, users: &BTreeMap<String, String>) -> AuthStep {
 
 fn prove(name: &str, password: &str, users: &BTreeMap<String, String>) -> AuthStep {
     let known = users.get(name);
-    // An unknown name takes as long as a known one.
+    // An unknown name takes as long as a known one, so timing reveals nothing.
     let expect = known.map_or("", String::as_str);
     let is_same = same(password.as_bytes(), expect.as_bytes());
     if is_same && known.is_some() { AuthStep::Proved(name.to_owned()) } else { AuthStep::Wrong }
 }
 
-/// Compares in a time that depends on the given word's length alone.
+/// Compares in time that depends only on the length of the given word.
 fn same(given: &[u8], expect: &[u8]) -> bool {
     let byte = |at: usize| expect.get(at).copied().unwrap_or(0);
     let differences = given.iter().enumerate().fold(0, |sum, (at, given)| sum | (given ^ byte(at)));

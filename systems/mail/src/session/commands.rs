@@ -1,4 +1,4 @@
-//! What each command does: its order among the others, its reply.
+//! Each command: its allowed order, its effect, its reply.
 
 use super::auth::{AuthExchange, AuthStep};
 use super::machine::{Action, Hello, Session, State};
@@ -7,12 +7,12 @@ use super::transaction::Transaction;
 use crate::command::{Command, CommandError, Mechanism, OfferedExtensions, Parameters};
 use crate::faults::Phase;
 
-/// What is always offered. `SIZE`, `STARTTLS` and `AUTH` depend on the settings.
+/// Extensions that are always offered. `SIZE`, `STARTTLS` and `AUTH` depend on the settings.
 const EXTENSIONS: &str = "250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-CHUNKING\r\n\
                           250-BINARYMIME\r\n250-ENHANCEDSTATUSCODES";
 
 impl Session<'_> {
-    /// What is offered, as far as the grammar depends on it.
+    /// The offered extensions that affect the grammar.
     pub(super) fn offers(&self) -> OfferedExtensions {
         let is_covered = self.origin.tls.is_some() || self.settings.auth_in_clear;
         OfferedExtensions { auth: self.settings.auth != Policy::None && is_covered }
@@ -52,7 +52,7 @@ impl Session<'_> {
         None
     }
 
-    /// `STARTTLS`. Bytes after it came in the clear and must never count as sent over TLS.
+    /// `STARTTLS`. Bytes after it came in the clear and must never be treated as if they came over TLS.
     pub(super) fn start_tls<'a>(&mut self, rest: &[u8]) -> Option<Action<'a>> {
         if self.settings.tls == Policy::None {
             self.error("502 5.5.1 STARTTLS not available");
@@ -99,7 +99,7 @@ impl Session<'_> {
         had_draft.then_some(Action::Abandon)
     }
 
-    /// A command out of order; what follows `BDAT` is content even then.
+    /// Refuses a command that is out of order; the bytes after `BDAT` are content even then.
     fn refuse_order<'a>(
         &mut self,
         command: &Command<'_>,
@@ -172,7 +172,8 @@ impl Session<'_> {
             return self.error("553 5.6.7 Address needs SMTPUTF8");
         }
         if transaction.recipients() as u64 >= most {
-            // No error: a client may send all it has and get this for each one more (RFC 5321, 4.5.3.1.10).
+            // Not an error: a client may send all recipients and get this for each one too many (RFC 5321,
+            // 4.5.3.1.10).
             self.counts.recipients_refused.one();
             return self.replies.say("452 4.5.3 Too many recipients");
         }
@@ -210,13 +211,13 @@ impl Session<'_> {
                 self.replies.say(prompt);
                 self.enter(State::Proving(exchange));
             }
-            // An empty answer has a sign of its own, because it would not be seen.
+            // `=` means an empty response, which would otherwise be invisible.
             Some("=") => self.check_auth_answer(exchange, ""),
             Some(initial) => self.check_auth_answer(exchange, initial),
         }
     }
 
-    /// An answer of the client, on a line of its own.
+    /// Handles a response of the client on a line of its own.
     pub(super) fn prove(&mut self, exchange: AuthExchange, line: &[u8]) {
         let text = line.strip_suffix(b"\r\n").and_then(|text| std::str::from_utf8(text).ok());
         match text {

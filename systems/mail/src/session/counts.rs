@@ -1,4 +1,4 @@
-//! What happened, over all connections: for the metrics, and as the bounds that all connections share.
+//! Counts over all connections: for the metrics, and for the limits that all connections share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,18 +7,18 @@ use serving::metrics::{Counter, Gauge, Registry};
 
 use crate::faults::FaultDraws;
 
-/// Counts of one server; clones count together.
+/// Counts of one server; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Open connections.
     pub open: Gauge,
     /// Bytes of buffers that connections hold.
     pub buffered: Gauge,
-    /// Connections that were served.
+    /// Connections that got a session.
     pub connections: Counter,
-    /// Connections that got 421 because there were too many, or too little memory.
+    /// Connections that got 421 because of too many connections or too little memory.
     pub turned_away: Counter,
-    /// Messages that were promised to be kept.
+    /// Messages that were accepted.
     pub accepted: Counter,
     /// Messages that were refused at `DATA`, `BDAT` or at their end.
     pub refused: Counter,
@@ -30,25 +30,25 @@ pub struct Counts {
     pub recipients: Counter,
     /// Recipients refused.
     pub recipients_refused: Counter,
-    /// Commands in error.
+    /// Commands with errors.
     pub errors: Counter,
-    /// Connections closed for want of progress.
+    /// Connections closed because of a time-out.
     pub timeouts: Counter,
     /// Handshakes that succeeded.
     pub handshakes: Counter,
     /// Handshakes that failed.
     pub handshakes_failed: Counter,
-    /// Clients that proved who they are.
+    /// Clients that authenticated.
     pub authenticated: Counter,
-    /// Clients that did not.
+    /// Clients that failed to authenticate.
     pub authentication_failed: Counter,
-    /// How many of each phase a knob has seen.
+    /// How many of each phase the injected faults have counted.
     pub(crate) draws: Arc<FaultDraws>,
-    /// What is taken of the shared bounds.
+    /// How much of the shared limits is used.
     pub(crate) taken: Arc<HeldResources>,
 }
 
-/// What connections hold at the moment.
+/// Resources that connections hold now.
 #[derive(Debug, Default)]
 pub(crate) struct HeldResources {
     connections: AtomicU64,
@@ -56,7 +56,7 @@ pub(crate) struct HeldResources {
 }
 
 impl Counts {
-    /// Counts that show among a system's metrics.
+    /// Counts that are registered with a system's metrics.
     pub fn new(metrics: &Registry) -> Self {
         let counter = |name, help| metrics.counter(name, help);
         Self {
@@ -84,7 +84,7 @@ impl Counts {
         }
     }
 
-    /// Takes a connection's place; `false` if all are taken.
+    /// Reserves a connection; `false` if the limit is reached.
     pub(crate) fn acquire_connection(&self, most: u64) -> bool {
         let taken = take(&self.taken.connections, 1, most);
         if taken {
@@ -93,13 +93,13 @@ impl Counts {
         taken
     }
 
-    /// Gives it back.
+    /// Releases a connection.
     pub(crate) fn release_connection(&self) {
         self.taken.connections.fetch_sub(1, Ordering::Relaxed);
         self.open.add(-1);
     }
 
-    /// Takes bytes of buffers; `false` if there are not so many left.
+    /// Reserves bytes of buffers; `false` if too few are left.
     pub(crate) fn take_bytes(&self, bytes: u64, most: u64) -> bool {
         let taken = take(&self.taken.bytes, bytes, most);
         if taken {
@@ -108,7 +108,7 @@ impl Counts {
         taken
     }
 
-    /// Gives them back.
+    /// Releases bytes.
     pub(crate) fn release_bytes(&self, bytes: u64) {
         self.taken.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.buffered.add(-bytes.cast_signed());

@@ -1,4 +1,4 @@
-//! The states of a session, and what moves it from one to the next.
+//! The states of a session, and the transitions between them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::input::content::Framing;
 use crate::input::line::{self, Line, Rest, Skipped};
 use crate::reply::Replies;
 
-/// Bytes of replies that may wait before they have to be written.
+/// Bytes of pending replies after which they must be written.
 const BACKLOG: usize = 4_096;
-/// What `SIZE=` (RFC 1870), `BODY=` (6152) and `SMTPUTF8` (6531) add to the octets of `MAIL`.
+/// Octets that `SIZE=` (RFC 1870), `BODY=` (6152) and `SMTPUTF8` (6531) add to the limit of `MAIL`.
 const MAIL_EXTRA: usize = 26 + 17 + 10;
-/// What `AUTH=` adds to it (RFC 4954).
+/// Octets that `AUTH=` adds to it (RFC 4954).
 const MAIL_AUTH_EXTRA: usize = 500;
 
-/// One conversation.
+/// One session.
 #[derive(Debug)]
 pub struct Session<'s> {
     pub(super) settings: &'s Settings,
@@ -29,19 +29,19 @@ pub struct Session<'s> {
     pub(super) replies: Replies,
     pub(super) state: State,
     pub(super) hello: Hello,
-    /// What the client calls itself.
+    /// The client's name for itself.
     pub(super) client: String,
     pub(super) user: Option<String>,
     pub(super) transaction: Option<Transaction>,
     /// Why the content that is being read will be refused.
     pub(super) rejection: Option<Rejection>,
-    /// The delay of the present phase is over.
+    /// Whether the delay of the current phase is over.
     has_rested: bool,
     errors: u64,
     steps: u64,
 }
 
-/// Where a session comes from.
+/// The origin of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The client's address.
@@ -50,24 +50,24 @@ pub struct Origin {
     pub tls: Option<&'static str>,
 }
 
-/// What has to happen next.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action<'a> {
-    /// Write the replies, then come again with more bytes behind those that were not used.
+    /// Write the replies, then call again with more bytes after the unused ones.
     Read,
-    /// Write the replies, then come again.
+    /// Write the replies, then call again.
     Flush,
-    /// Write the replies, wait, then come again.
+    /// Write the replies, wait, then call again.
     Pause(Duration),
-    /// Ask the store to begin with [`Session::envelope`], then [`Session::begun`].
+    /// Ask the store to begin with [`Session::envelope`], then call [`Session::begun`].
     Begin,
-    /// Hand this to the draft; only if that fails, [`Session::failed`].
+    /// Write this to the draft; if that fails, call [`Session::failed`].
     Content(&'a [u8]),
     /// Drop the draft.
     Abandon,
-    /// Commit the draft, then [`Session::ended`].
+    /// Commit the draft, then call [`Session::ended`].
     End,
-    /// Write the replies, go over to TLS, then [`Session::secured`].
+    /// Write the replies, switch to TLS, then call [`Session::secured`].
     Upgrade,
     /// Close at once, without writing pending replies.
     HangUp,
@@ -75,16 +75,16 @@ pub enum Action<'a> {
     Close,
 }
 
-/// What a session did with its input.
+/// The result of a session's step on its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// Bytes that are done with.
+    /// Bytes that were used.
     pub used: usize,
-    /// What has to happen next.
+    /// The next action.
     pub action: Action<'a>,
 }
 
-/// What a session waits for.
+/// The kind of input that a session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
     /// A line.
@@ -97,7 +97,7 @@ pub enum Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hello {
     None,
-    /// Without extensions.
+    /// `HELO`, without extensions.
     Helo,
     Ehlo,
 }
@@ -105,27 +105,27 @@ pub(super) enum Hello {
 /// The state of a session.
 #[derive(Debug)]
 pub(super) enum State {
-    /// Nothing was said.
+    /// Before the greeting.
     Greeting,
     /// Before a command.
     Command,
     /// Within a line that is too long.
     Skipping(Rest),
-    /// Before an answer of `AUTH`.
+    /// Before a response to `AUTH`.
     Proving(AuthExchange),
     /// Before the handshake.
     Upgrading,
-    /// The store is asked to begin, for `DATA`.
+    /// Waiting for the store to begin, for `DATA`.
     BeginningData,
-    /// The store is asked to begin, for a chunk.
+    /// Waiting for the store to begin, for a chunk.
     BeginningChunk { size: u64, is_last: bool },
     /// Within content.
     Data(Framing),
-    /// Within a chunk of `BDAT`, with so many bytes left.
+    /// Within a chunk of `BDAT`; `left` bytes remain.
     Chunk { size: u64, left: u64, is_last: bool },
     /// After the end of the content.
     Ending,
-    /// Over, as the client wished.
+    /// Over, at the client's request.
     Quit,
     /// Over.
     Closed,
@@ -135,7 +135,7 @@ pub(super) enum State {
 pub(super) type Advance<'a> = (usize, Option<Action<'a>>);
 
 impl<'s> Session<'s> {
-    /// A session that has said nothing yet.
+    /// A new session, before the greeting.
     pub fn new(settings: &'s Settings, counts: &'s Counts, origin: Origin) -> Self {
         Self {
             settings,
@@ -154,7 +154,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Consumes input. Nothing is lost at a split: unused bytes come again.
+    /// Consumes input. Input may be split anywhere: unused bytes must be passed again.
     pub fn take<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
         let mut used = 0;
         loop {
@@ -169,12 +169,12 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Replies that wait to be written.
+    /// The pending replies.
     pub fn replies(&mut self) -> &mut Replies {
         &mut self.replies
     }
 
-    /// The input that it waits for when its action is to read.
+    /// The kind of input to wait for after [`Action::Read`].
     pub fn waiting(&self) -> Waiting {
         match self.state {
             State::Data(_) | State::Chunk { .. } => Waiting::Content,
@@ -182,27 +182,28 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Whether the client said goodbye, after which it sends nothing.
+    /// Whether the client sent `QUIT`, after which it sends nothing.
     pub fn has_quit(&self) -> bool {
         matches!(self.state, State::Quit)
     }
 
-    /// Whether a message has begun and is neither kept nor refused.
+    /// Whether a message has begun and is neither accepted nor refused.
     pub fn is_receiving(&self) -> bool {
         self.transaction.as_ref().is_some_and(Transaction::has_begun)
     }
 
-    /// Grows with every line that was answered; time-outs of commands begin anew with it.
+    /// Grows with every answered line; it restarts the time-out of commands.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Bytes that the envelope holds, about.
+    /// Approximate bytes of the envelope.
     pub fn held(&self) -> usize {
         self.transaction.as_ref().map_or(0, Transaction::held)
     }
 
-    /// After a handshake, with the version: all that was said in the clear is forgotten (RFC 3207, 4.2).
+    /// Call it after a handshake, with the version: everything that was sent in the clear is forgotten (RFC 3207,
+    /// 4.2).
     pub fn secured(&mut self, tls: &'static str) {
         self.origin.tls = Some(tls);
         self.hello = Hello::None;
@@ -214,7 +215,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Ends the session from outside, as in `4.4.2` and "Command timeout"; the client gets 421.
+    /// Ends the session from outside, for example with `4.4.2` and "Command timeout"; the client gets 421.
     pub fn end(&mut self, status: &str, reason: &str) {
         let hostname = &self.settings.hostname;
         self.replies.say_parts(&[
@@ -310,7 +311,7 @@ impl<'s> Session<'s> {
         (input.len(), None)
     }
 
-    /// Octets that the line at the beginning of the input may have.
+    /// Most octets of the line at the start of the input.
     fn limit(&self, input: &[u8]) -> usize {
         let most = self.settings.max_command as usize;
         let begins = |verb: &[u8]| {
@@ -326,7 +327,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// The delay of a phase, once.
+    /// The delay of a phase, once per state.
     pub(super) fn rest<'a>(&mut self, phase: Phase) -> Option<Action<'a>> {
         if self.has_rested {
             return None;
@@ -336,25 +337,25 @@ impl<'s> Session<'s> {
         Some(Action::Pause(delay))
     }
 
-    /// Whether a knob strikes.
+    /// Whether a fault is injected.
     pub(super) fn is_hit(&self, phase: Phase) -> bool {
         self.counts.draws.hits(&self.settings.faults, phase)
     }
 
-    /// Enters a state in which time-outs begin anew.
+    /// Enters a state; time-outs start again.
     pub(super) fn enter(&mut self, state: State) {
         self.state = state;
         self.has_rested = false;
         self.steps += 1;
     }
 
-    /// A valid message resets the count of errors: a group of pipelined commands whose `MAIL` was
-    /// refused causes several, which does not mean that the client is broken.
+    /// A valid message resets the count of errors: if the `MAIL` of a pipelined group is refused, the group causes
+    /// several errors, although the client is not broken.
     pub(super) fn forgive(&mut self) {
         self.errors = 0;
     }
 
-    /// Says what is wrong, or that it is too much.
+    /// Replies with an error; too many errors end the session.
     pub(super) fn error(&mut self, reply: &str) {
         self.errors += 1;
         self.counts.errors.one();

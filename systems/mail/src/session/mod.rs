@@ -1,8 +1,8 @@
 //! One SMTP session without its connection: bytes in, replies and actions out.
 //!
-//! A [`Session`] is fed what was read and says what has to happen next: read more, wait, hand content to the store,
-//! go over to TLS, close. It does no I/O and knows no clock, so that a test can drive it with any bytes at any splits.
-//! What it keeps is bounded by its [`Settings`].
+//! A [`Session`] gets the bytes that were read and returns the next action: read more, wait, pass content to the
+//! store, switch to TLS, close. It does no I/O and has no clock, so tests can drive it with any bytes, split anywhere.
+//! Its [`Settings`] bound its memory.
 //!
 //! In reading order: [`settings`], [`counts`], `machine` (the states), `commands` (what each command does in each),
 //! `transaction` and `transfer` (content, by `DATA` and by `BDAT`), [`auth`].

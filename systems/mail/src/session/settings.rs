@@ -8,32 +8,32 @@ use serde_json::Value;
 
 use crate::faults::Faults;
 
-/// Whether something is there, may be used, or must be.
+/// Whether a feature is disabled, offered or required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// Not there.
+    /// Disabled.
     None,
     /// Offered.
     Optional,
-    /// Nothing works without it.
+    /// Required for mail.
     Required,
 }
 
-/// What every session of a server keeps to.
+/// The settings of every session of a server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Settings {
-    /// What the server calls itself.
+    /// The server's name for itself.
     pub hostname: String,
-    /// What it says behind its name when a client comes.
+    /// The text after its name in the greeting.
     pub greeting: String,
     /// `STARTTLS`.
     pub tls: Policy,
     /// `AUTH`.
     pub auth: Policy,
-    /// Whether `AUTH` is offered without TLS, too.
+    /// Whether `AUTH` is also offered without TLS.
     pub auth_in_clear: bool,
-    /// Passwords by name; only their number is ever printed.
+    /// Passwords by name; only their number is shown.
     #[serde(serialize_with = "how_many")]
     pub users: BTreeMap<String, String>,
     /// Connections at a time; further ones get 421.
@@ -44,28 +44,28 @@ pub struct Settings {
     pub max_message: u64,
     /// Recipients of a message; further ones get 452.
     pub max_recipients: u64,
-    /// Octets of a command line with its CRLF; some commands may have more, as their RFCs say.
+    /// Most octets of a command line with its CRLF; some commands may have more, as their RFCs say.
     pub max_command: u64,
-    /// Octets of a line of text with its CRLF.
+    /// Most octets of a line of text with its CRLF.
     pub max_line: u64,
-    /// Commands in error, since the last accepted message, with which the connection is closed.
+    /// Errors since the last accepted message after which the connection is closed.
     pub max_errors: u64,
-    /// A command must be complete within it after the reply before; content must move on within it.
+    /// Time limit for a complete command after the previous reply, and for each read of content.
     pub command_timeout_ns: u64,
-    /// A message must be complete within it.
+    /// Time limit for a complete message.
     pub data_timeout_ns: u64,
-    /// A connection ends after it.
+    /// Time limit for a connection.
     pub session_timeout_ns: u64,
-    /// Replies must be taken within it.
+    /// Time limit for the client to take a reply.
     pub write_timeout_ns: u64,
-    /// How long messages in progress may take after a stop.
+    /// Time limit for messages in progress after a stop.
     pub drain_ns: u64,
     /// Injected faults.
     #[serde(rename = "knobs")]
     pub faults: Faults,
 }
 
-/// A line of a reply has 512 octets (RFC 5321, 4.5.3.1.5), and a name may take 255 of them.
+/// A line of a reply has at most 512 octets (RFC 5321, 4.5.3.1.5), and a name may take 255 of them.
 const LONGEST_GREETING: usize = 200;
 const SECOND: u64 = 1_000_000_000;
 
@@ -96,7 +96,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the settings by the names of their fields, lengths of time without their unit's ending.
+    /// Reads the settings by the names of their fields; times have names without the unit suffix.
     pub fn read(settings: &serving::settings::Settings<'_>) -> Self {
         let default = Self::default();
         let read = Self {
@@ -130,7 +130,7 @@ impl Settings {
         read
     }
 
-    /// What fits the type and makes no sense.
+    /// Checks for values that have the right type but make no sense.
     fn check(&self, settings: &serving::settings::Settings<'_>) {
         if !crate::command::is_host(&self.hostname) {
             settings.wrong("hostname", format!("\"{}\" is not a host name", self.hostname));
@@ -163,7 +163,7 @@ impl Settings {
         }
     }
 
-    /// [`Settings::write_timeout_ns`] for timers of the standard library's kind.
+    /// [`Settings::write_timeout_ns`] as a `Duration`.
     pub fn write_timeout(&self) -> Duration {
         Duration::from_nanos(self.write_timeout_ns)
     }
@@ -177,12 +177,13 @@ fn policy(
     [Policy::None, Policy::Optional, Policy::Required][settings.choice(key, names, 0)]
 }
 
-/// Names and passwords: a table, or a file with a `name:password` on each line, because other users
+/// Names and passwords: a table, or a file with `name:password` on each line, because other users
 /// can read the command line.
 fn users(settings: &serving::settings::Settings<'_>) -> BTreeMap<String, String> {
     let read = match settings.value("users") {
         None => return BTreeMap::new(),
-        // A table in an experiment file comes as text, because it comes by the command line.
+        // A table in an experiment file arrives as text, because settings are passed on the command
+        // line.
         Some(Value::String(text)) if text.starts_with('{') => serde_json::from_str(text)
             .map_err(|_| "expected a table of names and passwords".to_owned()),
         Some(Value::String(path)) => from_file(path),

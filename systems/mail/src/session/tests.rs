@@ -10,20 +10,20 @@ mod dialogues;
 mod faults;
 mod splits;
 
-/// A session with a store that keeps everything, driven by hand.
+/// A session with a store that keeps everything, driven by the test.
 struct TestSession<'s> {
     session: Session<'s>,
     input: Vec<u8>,
-    /// Everything that was said.
+    /// All replies.
     said: String,
-    /// What was kept.
+    /// All stored messages.
     kept: Vec<(Envelope, Vec<u8>)>,
     draft: Option<(Envelope, Vec<u8>)>,
-    /// What the store says next to a wish to begin, to write, to end.
+    /// The store's next refusal of begin, write and end.
     refusals: [Option<Refusal>; 3],
     pauses: Vec<std::time::Duration>,
     is_over: bool,
-    /// The most bytes of replies that waited at once.
+    /// The most bytes of replies that were pending at once.
     most_waiting: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'s> TestSession<'s> {
         }
     }
 
-    /// Feeds bytes as if read at once; gives what was said to them.
+    /// Feeds bytes as if read at once; returns the replies to them.
     fn feed(&mut self, bytes: &[u8]) -> String {
         let start = self.said.len();
         self.input.extend_from_slice(bytes);
@@ -55,7 +55,7 @@ impl<'s> TestSession<'s> {
         self.said[start..].to_owned()
     }
 
-    /// Feeds lines, one at a time, and gives the last reply.
+    /// Feeds lines one at a time, and returns the last reply.
     fn lines(&mut self, lines: &[&str]) -> String {
         let mut said = String::new();
         for line in lines {
@@ -64,7 +64,7 @@ impl<'s> TestSession<'s> {
         said
     }
 
-    /// Holds one dialogue: what is fed, and how what is said begins.
+    /// Checks a dialogue: the input, and how the reply begins.
     fn holds(&mut self, dialogue: &[(&str, &str)]) {
         for (fed, expect) in dialogue {
             let said = self.lines(&[fed]);
@@ -73,7 +73,7 @@ impl<'s> TestSession<'s> {
         }
     }
 
-    /// One turn; `false` when it wishes to read.
+    /// One step; `false` when the session wants to read.
     fn turn(&mut self) -> bool {
         let input = std::mem::take(&mut self.input);
         let step = self.session.take(&input);
@@ -109,7 +109,7 @@ impl<'s> TestSession<'s> {
         !is_reading
     }
 
-    /// A message without a draft: refused at a size, before anything was begun.
+    /// A message without a draft: refused because of its size, before the store began.
     fn is_refused(&self) -> bool {
         self.session.rejection.is_some()
     }
@@ -132,13 +132,13 @@ impl<'s> TestSession<'s> {
     }
 }
 
-/// The reply codes in what was said, without the lines that only go on.
+/// The codes of the replies, without continuation lines.
 fn codes(said: &str) -> Vec<u16> {
     let is_last = |line: &&str| line.as_bytes().get(3) == Some(&b' ');
     said.lines().filter(is_last).map(|line| line[..3].parse().unwrap()).collect()
 }
 
-/// A session with these settings, greeted by the server.
+/// A session with these settings, after the server's greeting.
 fn with<R>(settings: &Settings, check: impl FnOnce(&mut TestSession<'_>, &Counts) -> R) -> R {
     let counts = Counts::default();
     let mut test = TestSession::new(settings, &counts);

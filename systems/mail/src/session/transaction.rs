@@ -1,4 +1,4 @@
-//! A mail transaction, and why its content may not be kept.
+//! A mail transaction, and why its content may be refused.
 
 use crate::command::Parameters;
 use crate::refusal::Refusal;
@@ -9,13 +9,13 @@ pub(super) struct Transaction {
     pub(super) from: String,
     pub(super) to: Vec<String>,
     pub(super) parameters: Parameters,
-    /// A recipient was named, if only to be refused.
+    /// Whether a recipient was named, even a refused one.
     pub(super) has_tried: bool,
     /// Bytes of content so far; `None` before any.
     pub(super) content: Option<u64>,
     /// Bytes of addresses.
     pub(super) held: usize,
-    /// An injected fault drops the connection in the midst.
+    /// Whether an injected fault drops the connection within the content.
     pub(super) is_doomed: bool,
 }
 
@@ -51,11 +51,11 @@ impl Transaction {
     }
 }
 
-/// Why content that is being read will not be kept.
+/// Why content that is being read will be refused.
 #[derive(Debug)]
 pub(super) enum Rejection {
     /// The message is refused.
     Refused(Refusal),
-    /// There is no message that it could belong to.
+    /// The content belongs to no message.
     Astray(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Content: begun by `DATA` or the first `BDAT`, handed on piece by piece, ended with a promise or a refusal.
+//! Content: starts with `DATA` or the first `BDAT`, is passed on in pieces, ends with acceptance or refusal.
 //!
 //! A message that will be refused is read to its end, so that the session can continue.
 
@@ -56,7 +56,7 @@ impl Session<'_> {
         }
     }
 
-    /// The draft failed while content was written; it is gone.
+    /// The draft failed and is gone.
     pub fn failed(&mut self, refusal: Refusal) {
         self.rejection = Some(Rejection::Refused(refusal));
     }
@@ -112,7 +112,7 @@ impl Session<'_> {
         None
     }
 
-    /// Reads a chunk that has no message, and says so afterwards (RFC 3030, 2).
+    /// Reads a chunk without a message, and refuses it afterwards (RFC 3030, 2).
     pub(super) fn discard_chunk(&mut self, size: u64, reply: &'static str) {
         self.rejection = Some(Rejection::Astray(reply));
         self.enter(State::Chunk { size, left: size, is_last: false });
@@ -171,13 +171,13 @@ impl Session<'_> {
         if run.is_empty() && !is_over {
             return (0, Some(Action::Read));
         }
-        // A refusal ends the transaction at the end of this chunk, be it the last or not.
+        // A refusal ends the transaction at the end of this chunk, even if it is not the last.
         let action = self.pass(run, None);
         if action == Some(Action::HangUp) || !is_over {
             return (run.len(), action);
         }
         match action {
-            // The store's word on this piece decides what is said of the chunk.
+            // The store's answer to this piece decides the reply to the chunk.
             Some(_) => {}
             None if is_last || self.rejection.is_some() => self.enter(State::Ending),
             None => {
@@ -188,7 +188,7 @@ impl Session<'_> {
         (run.len(), action)
     }
 
-    /// Hands content on, unless the message is to be refused.
+    /// Passes content on, unless the message will be refused.
     fn pass<'a>(&mut self, run: &'a [u8], fault: Option<Refusal>) -> Option<Action<'a>> {
         self.counts.content_bytes.add(run.len() as u64);
         if self.rejection.is_some() {
@@ -211,7 +211,7 @@ impl Session<'_> {
         }
     }
 
-    /// After the content: the refusal that is due, or the store's word.
+    /// After the content: sends the pending refusal, or asks the store.
     pub(super) fn finish<'a>(&mut self) -> Advance<'a> {
         if let Some(pause) = self.rest(Phase::Accept) {
             return (0, Some(pause));
@@ -235,7 +235,7 @@ impl Session<'_> {
         (0, Some(Action::End))
     }
 
-    /// Ends the transaction with a "no".
+    /// Refuses the message and ends the transaction.
     fn refuse_message(&mut self, refusal: &Refusal) {
         self.counts.refused.one();
         self.transaction = None;
@@ -243,7 +243,7 @@ impl Session<'_> {
         self.refuse(refusal);
     }
 
-    /// Says a "no"; 421 is the one after which a server closes.
+    /// Sends a refusal; after 421 the server closes.
     pub(super) fn refuse(&mut self, refusal: &Refusal) {
         self.replies.refuse(refusal);
         if refusal.code == 421 {

@@ -1,4 +1,4 @@
-//! Keeps nothing: what is accepted is counted and gone.
+//! Keeps nothing: accepted messages are counted and discarded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ impl Store for Discard {
     }
 }
 
-/// A message on its way to nowhere.
+/// A message that will be discarded.
 #[derive(Debug)]
 pub struct DiscardDraft {
     accepted: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Messages for tests, and a folder that goes away with its test.
+//! Messages for tests, and a folder that is removed with its test.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::{Draft, Store};
 use crate::envelope::{Content, Envelope};
 use crate::refusal::Refusal;
 
-/// An envelope from `a@x` to these.
+/// An envelope from `a@x` to these recipients.
 pub(crate) fn envelope(recipients: &[&str]) -> Envelope {
     Envelope {
         peer: "192.0.2.1:50000".parse().unwrap(),
@@ -26,7 +26,7 @@ pub(crate) async fn send<S: Store>(store: &S, content: &[u8]) -> Result<String, 
     send_to(store, &["b@y"], content).await
 }
 
-/// The same to these.
+/// The same to these recipients.
 pub(crate) async fn send_to<S: Store>(
     store: &S,
     recipients: &[&str],
@@ -45,7 +45,7 @@ pub(crate) struct TempFolder(PathBuf);
 
 impl TempFolder {
     pub fn new() -> Self {
-        // Each test has a thread of its own.
+        // Each test has its own thread.
         let name = format!("mail-{}-{:?}", std::process::id(), std::thread::current().id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
@@ -56,7 +56,7 @@ impl TempFolder {
         &self.0
     }
 
-    /// The names in a folder within.
+    /// The names in one of its folders.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.join(folder)).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

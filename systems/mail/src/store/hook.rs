@@ -1,4 +1,4 @@
-//! Posts each message to a URL, and promises what that server promises.
+//! Posts each message to a URL, and gives the same promise as that server.
 //!
 //! A `POST` carries the message as its body, in chunks, while it is received; the envelope is in
 //! header fields. An aborted message aborts the request, so that it is never taken for a whole one.
@@ -23,7 +23,7 @@ use super::{Draft, Store};
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 
-/// Connections that wait for the next message, and for how long at most.
+/// Most idle connections for the next message, and how long they are kept.
 const IDLE: usize = 64;
 const IDLE_FOR: Duration = Duration::from_secs(1);
 const DOWN: Refusal = Refusal::new(451, (4, 4, 1), "the hook does not answer");
@@ -31,7 +31,7 @@ const LATE: Refusal = Refusal::new(451, (4, 4, 1), "the hook takes too long");
 const NO_HEADER: Refusal =
     Refusal::new(553, (5, 1, 3), "this address cannot be sent in a header field");
 
-/// A content that broke off.
+/// Content that ended early.
 #[derive(Debug, thiserror::Error)]
 #[error("the message was aborted")]
 struct MessageAborted;
@@ -47,7 +47,7 @@ pub struct Hook {
 #[derive(Debug)]
 struct HookTarget {
     url: Uri,
-    /// Host and port, for the connection and for the header field.
+    /// Host and port, for the connection and for the `Host` field.
     authority: String,
     within: Duration,
     accepted: AtomicU64,
@@ -55,10 +55,10 @@ struct HookTarget {
 }
 
 impl Hook {
-    /// A hook at a URL such as `http://127.0.0.1:8080/mail`, which must connect, take each piece and answer within
-    /// this time.
+    /// A hook at a URL such as `http://127.0.0.1:8080/mail`. `within` limits connecting, taking each piece, and
+    /// answering.
     ///
-    /// Errors: a sentence that says why this is no URL for a hook
+    /// Errors: a sentence that says why a hook cannot have this URL
     pub fn new(url: &str, within: Duration) -> Result<Self, String> {
         let parsed: Uri =
             url.parse().map_err(|error| format!("\"{url}\" is not a URL: {error}"))?;
@@ -69,10 +69,10 @@ impl Hook {
     }
 }
 
-/// Host and port of a URL that can be a hook's.
+/// Host and port of a valid URL of a hook.
 fn authority(url: &Uri) -> Result<String, String> {
     let authority = url.authority();
-    // The configuration in force would reveal them, and so would this text.
+    // The effective configuration would show them, and so would this text.
     if authority.is_some_and(|authority| authority.as_str().contains('@')) {
         return Err("remove the name and password from the URL: they are not sent".to_owned());
     }
@@ -140,7 +140,7 @@ impl HookTarget {
         Ok(request)
     }
 
-    /// A connection that was used before and is still there.
+    /// A connection that was used before and is still open.
     fn idle(&self) -> Option<SendRequest<Body>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|(sender, since)| sender.is_ready() && since.elapsed() < IDLE_FOR);
@@ -157,8 +157,8 @@ impl HookTarget {
         Ok(sender)
     }
 
-    /// Sends a request with a streamed body, and returns the status of the answer; reports at once
-    /// that there is an answer.
+    /// Sends a request with a streamed body, and returns the status of the answer; reports as soon as the answer
+    /// begins.
     async fn ask(
         self: Arc<Self>,
         (mut sender, request): (SendRequest<Body>, Request<Body>),
@@ -167,7 +167,7 @@ impl HookTarget {
         let answer = sender.send_request(request).await.ok()?;
         has_spoken.store(true, Ordering::Relaxed);
         let status = answer.status();
-        // What it says beside is thrown away; where that takes long the connection is, too.
+        // Discards the answer's body; if that takes long, also the connection.
         let mut said = answer.into_body();
         let rest = async { while let Some(Ok(_)) = said.frame().await {} };
         let is_read = tokio::time::timeout(Duration::from_millis(100), rest).await.is_ok();
@@ -191,9 +191,9 @@ pub struct HookDraft {
     target: Arc<HookTarget>,
     content: Option<Sender<Bytes, MessageAborted>>,
     answer: JoinHandle<Option<StatusCode>>,
-    /// The hook has begun to answer.
+    /// Whether the hook has begun to answer.
     has_spoken: Arc<AtomicBool>,
-    /// The hook did not want the rest.
+    /// Whether the hook stopped reading.
     is_cut: bool,
 }
 
@@ -201,13 +201,13 @@ impl Draft for HookDraft {
     async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
         let Some(sender) = self.content.as_mut().filter(|_| !self.is_cut) else { return Ok(()) };
         let piece = Bytes::copy_from_slice(content);
-        // The hook has stopped reading: its answer, read at the end, has the reason.
+        // The hook has stopped reading; its answer, read at the end, has the reason.
         self.is_cut = within(self.target.within, sender.send_data(piece)).await?.is_err();
         Ok(())
     }
 
     async fn commit(mut self) -> Result<String, Refusal> {
-        // An answer that came before the end is not about the whole message.
+        // An answer that came before the end does not cover the whole message.
         let is_early = self.is_cut || self.has_spoken.load(Ordering::Relaxed);
         drop(self.content.take());
         let answer = within(self.target.within, &mut self.answer).await?;
@@ -230,7 +230,7 @@ impl Draft for HookDraft {
 
 impl Drop for HookDraft {
     fn drop(&mut self) {
-        // Taken at the end of a whole message.
+        // Taken at the end of a complete message.
         if let Some(content) = self.content.take() {
             content.abort(MessageAborted);
         }

@@ -8,7 +8,7 @@ use super::{Draft, Store, now_ms};
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 
-/// Smallest capacity that is reserved for a content.
+/// Smallest capacity that is reserved for content.
 const SMALLEST: usize = 1 << 10;
 
 /// A store that retains messages in memory.
@@ -44,7 +44,7 @@ impl Store for Memory {
     }
 }
 
-/// A message that comes to be remembered.
+/// A message that will be kept in memory.
 #[derive(Debug)]
 pub struct MemoryDraft {
     retained: RetainedMessages,

@@ -1,5 +1,4 @@
-//! What becomes of a message: a [`Store`] takes it piece by piece, and promises at the end.
-
+//! Stores for messages: a [`Store`] receives a message in pieces, and promises at the end to keep it.
 //!
 //! In reading order: [`discard`] keeps nothing, [`memory`] keeps [`retained`] messages for the API,
 //! [`maildir`] writes them to the disk, [`hook`] posts them to a URL.
@@ -20,12 +19,12 @@ use serde_json::Value;
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 
-/// Where messages go.
+/// A store for messages.
 pub trait Store: Send + Sync + 'static {
     /// A message that is being received.
     type Draft: Draft;
 
-    /// Begins a message, before a byte of its content was read.
+    /// Begins a message, before any of its content is read.
     ///
     /// Errors: the reply instead of `354`
     fn begin(
@@ -33,22 +32,22 @@ pub trait Store: Send + Sync + 'static {
         envelope: Envelope,
     ) -> impl Future<Output = Result<Self::Draft, Refusal>> + Send;
 
-    /// The configuration in force, for the ready line.
+    /// The effective configuration, for the ready line.
     fn effective(&self) -> Value;
 }
 
-/// A message on its way into a store. Dropped before its end it leaves nothing behind.
+/// A message that is being stored. If it is dropped before its end, nothing remains.
 pub trait Draft: Send {
-    /// Adds content as it was meant: dots unstuffed, lines as they came. May wait, so that what is read from the
-    /// network never outruns the store; keeps a bounded amount in memory.
+    /// Adds content in its original form: dots unstuffed, lines unchanged. May wait, so that reading from the network
+    /// never gets ahead of the store; keeps a bounded amount in memory.
     ///
     /// Errors: no space, or the store has failed; the rest of the message is read and discarded
     fn write(&mut self, content: &[u8]) -> impl Future<Output = Result<(), Refusal>> + Send;
 
-    /// Ends the message; resolves when it is where the store promises it to be, and not before.
+    /// Ends the message; resolves once the store has kept its promise, and not before.
     ///
-    /// Shape:  → the name under which the store knows it, printable ASCII without spaces
-    /// Errors: nothing is kept of it
+    /// Shape:  → the store's name for it, printable ASCII without spaces
+    /// Errors: nothing of it is stored
     fn commit(self) -> impl Future<Output = Result<String, Refusal>> + Send;
 }
 

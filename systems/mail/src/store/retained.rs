@@ -1,8 +1,7 @@
-//! The messages that a store can show again: newest last, bounded by count and by bytes.
+//! The messages that a store can show again: newest last, limited by number and by bytes.
 //!
-//! Bytes are reserved before they are held, also by messages that are still being received, so that
-//! the sum never exceeds the limit. When it would, either the oldest messages are dropped or the
-//! sender gets 452, by a setting.
+//! Bytes are reserved before they are held, also by messages that are still being received, so the sum never exceeds
+//! the limit. If the limit is reached, a setting decides: the oldest messages are dropped, or the sender gets 452.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -19,20 +18,20 @@ use tokio::sync::watch;
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 
-/// What a message takes beside its content and its addresses, roughly and rather too much.
+/// Overhead of a message in addition to its content and its addresses; a high estimate.
 const OVERHEAD: u64 = 512;
-/// Bytes of a message in which its header is looked for.
+/// Bytes of a message that are searched for its header.
 pub(crate) const HEAD: usize = 64 << 10;
 const FULL: Refusal = Refusal::new(452, (4, 3, 1), "no space for this message");
 
-/// How much there may be.
+/// Limits of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RetentionLimits {
     /// Messages.
     pub messages: usize,
     /// Bytes held in memory: contents, addresses and an allowance for the rest.
     pub bytes: u64,
-    /// What becomes of one more.
+    /// What happens to further messages.
     pub full: WhenFull,
 }
 
@@ -40,26 +39,26 @@ pub struct RetentionLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// The oldest messages go.
+    /// The oldest messages are dropped.
     Oldest,
-    /// The new one is refused for now.
+    /// The new message is refused for now.
     Refuse,
 }
 
-/// Envelope of a message, as far as it is known.
+/// The known parts of a message's envelope.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MessageSummary {
     /// The reverse path.
     pub from: String,
     /// The forward paths.
     pub recipients: Vec<String>,
-    /// What the client called itself.
+    /// The client's name for itself.
     pub client: Option<String>,
-    /// Where it came from.
+    /// The client's address.
     pub peer: Option<SocketAddr>,
     /// The authenticated user.
     pub user: Option<String>,
-    /// Over which version of TLS.
+    /// The version of TLS, if it was used.
     pub tls: Option<&'static str>,
 }
 
@@ -79,17 +78,17 @@ impl MessageSummary {
     }
 }
 
-/// Where a content is.
+/// The place of a content.
 #[derive(Debug, Clone)]
 pub enum StoredContent {
-    /// Here.
+    /// In memory.
     Memory(Bytes),
-    /// In this file, behind so many bytes that the store put before it.
+    /// In this file, after this many bytes that the store put before it.
     File(PathBuf, usize),
 }
 
 impl StoredContent {
-    /// The content. Reads a file, so not for a thread that serves others.
+    /// The content. May read a file, so do not call it on a thread that serves others.
     ///
     /// Errors: the file is gone, or cannot be read
     pub fn read(&self) -> std::io::Result<Bytes> {
@@ -102,7 +101,7 @@ impl StoredContent {
         }
     }
 
-    /// Its beginning, as long as a header usually is.
+    /// Its beginning, long enough for a usual header.
     ///
     /// Errors: as [`StoredContent::read`]
     pub fn head(&self) -> std::io::Result<Bytes> {
@@ -118,7 +117,7 @@ impl StoredContent {
         }
     }
 
-    /// Takes it away for good.
+    /// Deletes it.
     ///
     /// Errors: the file is gone, or cannot be removed
     pub fn remove(&self) -> std::io::Result<()> {
@@ -129,12 +128,12 @@ impl StoredContent {
     }
 }
 
-/// A message that can be shown.
+/// A retained message.
 #[derive(Debug)]
 pub struct RetainedMessage {
     /// Its place in the order of arrival.
     pub number: u64,
-    /// The name under which the store knows it.
+    /// The store's name for it.
     pub id: Arc<str>,
     /// When it was stored, in milliseconds since 1970.
     pub received_at: i64,
@@ -148,10 +147,10 @@ pub struct RetainedMessage {
     pub subject: OnceLock<String>,
 }
 
-/// A message that is about to be retained.
+/// A message to be retained.
 #[derive(Debug)]
 pub struct NewMessage {
-    /// The name under which the store knows it; `None` to be named by its place.
+    /// The store's name for it; `None` to name it by its place.
     pub id: Option<String>,
     /// When it was stored, in milliseconds since 1970.
     pub received_at: i64,
@@ -184,15 +183,15 @@ struct Shared {
 struct RetainedState {
     messages: VecDeque<(Arc<RetainedMessage>, u64)>,
     places: HashMap<Arc<str>, u64>,
-    /// Messages that are being received.
+    /// Number of messages that are being received.
     drafts: usize,
-    /// Held and reserved.
+    /// Bytes held and reserved.
     bytes: u64,
     last: u64,
 }
 
 impl RetainedMessages {
-    /// An empty one, which shows among a system's metrics.
+    /// An empty list, registered with a system's metrics.
     pub fn new(bounds: RetentionLimits, metrics: &Registry) -> Self {
         let shared = Shared {
             bounds,
@@ -206,7 +205,7 @@ impl RetainedMessages {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The bounds in force.
+    /// The effective limits.
     pub fn bounds(&self) -> RetentionLimits {
         self.shared.bounds
     }
@@ -229,7 +228,7 @@ impl RetainedMessages {
         }
     }
 
-    /// Adds a message; gives its name.
+    /// Adds a message; returns its name.
     pub fn put(&self, arriving: NewMessage, reserved: Option<ReservedBytes>) -> Arc<str> {
         let mut state = self.state();
         let bytes = reserved.map_or(0, |reserved| reserved.hand_over(&mut state));
@@ -257,7 +256,7 @@ impl RetainedMessages {
         id
     }
 
-    /// The message of this name.
+    /// The message with this name.
     pub fn get(&self, id: &str) -> Option<Arc<RetainedMessage>> {
         let state = self.state();
         let number = *state.places.get(id)?;
@@ -266,7 +265,7 @@ impl RetainedMessages {
         Some(Arc::clone(&state.messages[at].0))
     }
 
-    /// The messages that arrived after one place and before another, newest first, and at most so many.
+    /// The messages after one place and before another, newest first, at most `most`.
     pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<RetainedMessage>> {
         let state = self.state();
         let end = state.messages.partition_point(|(message, _)| message.number < before);
@@ -274,7 +273,7 @@ impl RetainedMessages {
         messages.take_while(|message| message.number > after).take(most).cloned().collect()
     }
 
-    /// How many there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.state().messages.len()
     }
@@ -284,7 +283,7 @@ impl RetainedMessages {
         self.len() == 0
     }
 
-    /// Takes all of them away, and gives them.
+    /// Removes and returns all messages.
     pub fn clear(&self) -> Vec<Arc<RetainedMessage>> {
         let mut state = self.state();
         let messages = std::mem::take(&mut state.messages);
@@ -294,7 +293,7 @@ impl RetainedMessages {
         messages.into_iter().map(|(message, _)| message).collect()
     }
 
-    /// Notifies of each new message by its number.
+    /// Reports the number of each new message.
     pub fn arrivals(&self) -> watch::Receiver<u64> {
         self.shared.newest.subscribe()
     }
@@ -317,7 +316,7 @@ impl RetainedMessages {
     }
 }
 
-/// Bytes that a message on its way may hold; given back when dropped.
+/// Bytes reserved for a message that is being received; returned when dropped.
 #[derive(Debug)]
 pub struct ReservedBytes {
     retained: RetainedMessages,
@@ -346,13 +345,13 @@ impl ReservedBytes {
         Ok(())
     }
 
-    /// Gives so many bytes back.
+    /// Returns bytes.
     pub fn less(&mut self, bytes: u64) {
         self.bytes -= bytes;
         self.retained.state().bytes -= bytes;
     }
 
-    /// Ends the reservation and leaves its bytes counted.
+    /// Ends the reservation; its bytes stay counted.
     fn hand_over(mut self, state: &mut RetainedState) -> u64 {
         self.is_open = false;
         state.drafts -= 1;

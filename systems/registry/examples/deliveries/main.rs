@@ -1,17 +1,18 @@
-//! What buses carry, one role a process, so that the CPU time of each is its own.
+//! Measures the throughput of buses. Each role runs in its own process, so that its CPU time is
+//! separate.
 //!
 //! `cargo run --release -p registry --example deliveries -- ROLE …`, where BUS is `embedded` (with
 //! its receivers in the same process, over real WebSockets) or `nats://host:port`:
 //!
-//! - `listen BUS RECEIVERS` has so many receivers on NATS until its standard input ends;
+//! - `listen BUS RECEIVERS` runs this many receivers on NATS until its standard input ends;
 //! - `carry BUS RECEIVERS IDENTITIES SEMANTICS ABREAST SECONDS` sends to all identities of all
-//!   receivers, so many multicasts at a time;
-//! - `fan BUS RECEIVERS SEMANTICS TARGETS,… SECONDS` sends one multicast after the other, to so
-//!   many targets in turn;
+//!   receivers, ABREAST multicasts at a time;
+//! - `fan BUS RECEIVERS SEMANTICS TARGETS,… SECONDS` sends one multicast after another, to each
+//!   number of targets in turn;
 //! - `bare BUS SUBJECTS BYTES SECONDS` publishes with the NATS client alone, to the subjects of as
 //!   many receivers.
 //!
-//! Each writes lines of JSON. `benchmarks/run --only registry` puts them together.
+//! Each writes lines of JSON. `benchmarks/run --only registry` combines them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ mod receivers;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Arguments in their order.
+/// The arguments in order.
 struct Arguments(std::iter::Skip<std::env::Args>);
 
 impl Arguments {
@@ -62,7 +63,7 @@ async fn main() -> Result<(), Failure> {
         "listen" => {
             let clients = receivers::on_nats(&bus, words.count()?, &seen).await?;
             print(&json!({ "receivers": clients.receivers }))?;
-            // Until nobody holds the other end any more.
+            // Waits until the other end is closed.
             tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()))
                 .await??;
             clients.settle(&seen).await;
@@ -114,7 +115,7 @@ fn print(line: &Value) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
-/// So many identities, of one receiver after the other.
+/// The first identities, receiver by receiver.
 fn targets(receivers: usize, count: usize) -> Vec<Arc<str>> {
     (0..count).map(|number| format!("r{}-user-{number}", number % receivers).into()).collect()
 }

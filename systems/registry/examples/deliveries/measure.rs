@@ -1,4 +1,4 @@
-//! Senders, and what they see of time and of what becomes of their messages.
+//! Senders, and the times and outcomes that they see.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use super::receivers::subject;
 use super::{Failure, message, targets};
 
-/// By when a multicast must be done.
+/// Time limit of a multicast.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Time of the wall and of all processors on which this process ran.
+/// Wall time, and CPU time of this process.
 struct Stopwatch {
     wall: Instant,
     cpu: f64,
@@ -36,7 +36,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Multicasts to everybody for a while.
+/// Sends multicasts to all targets for a while.
 pub async fn carry(
     bus: impl Bus + Clone,
     targets: Vec<Arc<str>>,
@@ -54,7 +54,7 @@ pub async fn carry(
                 let start = Instant::now();
                 let sent = bus.multicast(message(), targets, semantics, DEADLINE).await;
                 outcomes.count(start.elapsed(), &sent);
-                // The same again, and no counting of references that is not the bus's own.
+                // Reuses the returned identities, so that this program itself counts no references.
                 targets = Vec::with_capacity(sent.len());
                 targets.extend(sent.into_iter().map(|one| one.identity));
             }
@@ -72,7 +72,7 @@ pub async fn carry(
     Value::Object(outcomes)
 }
 
-/// Multicasts one after the other, to so many targets in turn.
+/// Sends multicasts one after another, to each number of targets in turn.
 pub async fn fan(
     bus: impl Bus + Clone,
     receivers: usize,
@@ -82,7 +82,7 @@ pub async fn fan(
 ) -> Value {
     let sizes: Vec<_> = sizes.iter().map(|size| targets(receivers, *size)).collect();
     let mut totals: Vec<Outcomes> = sizes.iter().map(|_| Outcomes::default()).collect();
-    // The first of each size fills caches and buffers, and does not count.
+    // The first multicast of each size fills caches and buffers, and does not count.
     for targets in &sizes {
         bus.multicast(message(), targets.clone(), semantics, DEADLINE).await;
     }
@@ -100,10 +100,10 @@ pub async fn fan(
     outcomes.map(Value::Object).collect()
 }
 
-/// What may become of a target.
+/// Possible outcomes of a target.
 const STATUSES: [Status; 4] = [Status::Delivered, Status::Pending, Status::Failed, Status::Timeout];
 
-/// What became of multicasts, and how long they took.
+/// Outcomes of multicasts, and their times.
 #[derive(Default)]
 struct Outcomes {
     times: Vec<Duration>,
@@ -142,7 +142,7 @@ impl Outcomes {
     }
 }
 
-/// Bytes of one of the messages that these targets get, those of the first receiver.
+/// Bytes of one of the messages for these targets: that of the first receiver.
 fn message_bytes(targets: &[Arc<str>], semantics: Semantics) -> usize {
     let first = targets[0].split('-').next().expect("a receiver");
     let mine = targets.iter().filter(|name| name.split('-').next() == Some(first));
@@ -151,7 +151,7 @@ fn message_bytes(targets: &[Arc<str>], semantics: Semantics) -> usize {
     HeaderTemplate::new(&message(), "bench-00000-", ack).fill(1_000_000, &mine).len()
 }
 
-/// The client alone, as fast as it goes.
+/// The client alone, at full speed.
 pub async fn bare(
     servers: &str,
     subjects: usize,

@@ -1,5 +1,5 @@
-//! Receivers that acknowledge each delivery by itself, as the simplest client does, and count the
-//! recipients that they were told for.
+//! Receivers that acknowledge each delivery separately, as the simplest client does, and count
+//! recipients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,26 +18,26 @@ use serving::stop::Stop;
 
 use super::Failure;
 
-/// Connections that receivers over NATS share.
+/// Connections that the receivers on NATS share.
 const CLIENTS: usize = 10;
-/// How long the server may take to make a consumer while it makes thousands.
+/// Time limit for the server to create one of thousands of consumers.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(60);
-/// Receivers that are admitted at a time.
+/// Receivers that are admitted at the same time.
 const ABREAST: usize = 32;
 
-/// Where a receiver listens.
+/// The subject of a receiver.
 pub fn subject(number: usize) -> Subject {
     format!("bench.to.r{number}").into()
 }
 
-/// Receivers on NATS while they are there.
+/// Running receivers on NATS.
 pub struct NatsReceivers {
     pub receivers: usize,
     clients: Vec<Client>,
 }
 
 impl NatsReceivers {
-    /// Waits until nothing comes any more.
+    /// Waits until no more deliveries come.
     pub async fn settle(&self, seen: &AtomicU64) {
         let mut before = u64::MAX;
         while before != seen.load(Ordering::Relaxed) {
@@ -50,8 +50,8 @@ impl NatsReceivers {
     }
 }
 
-/// Receivers over NATS, who say once a second that they are there. Whether somebody is there to
-/// hear it shows in no answer: a registry may come later.
+/// Receivers on NATS that announce themselves once a second. They ignore whether a registry
+/// answers, because one may start later.
 pub async fn on_nats(
     servers: &str,
     receivers: usize,
@@ -104,7 +104,8 @@ fn presence(number: usize) -> Presence {
     }
 }
 
-/// Waits until a coordinator knows so many receivers and can store what must arrive for each.
+/// Waits until a coordinator knows this many receivers and can store at-least-once deliveries for
+/// each.
 pub async fn until_known(
     servers: &str,
     coordinator: &str,
@@ -143,7 +144,7 @@ async fn take(client: &Client, arrived: &Message, seen: &AtomicU64) {
     }
 }
 
-/// Receivers over WebSockets, a connection each.
+/// Receivers over WebSockets, each with its own connection.
 pub async fn on_sockets(
     bus: &Embedded,
     receivers: usize,

@@ -1,6 +1,6 @@
 //! Bodies of requests and answers.
 //!
-//! Unknown fields are refused: a misspelt `replace` that is silently ignored costs an afternoon.
+//! Unknown fields are refused: a silently ignored typo in `replace` would be hard to find.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,9 +23,9 @@ const TIMEOUT_MS: u64 = 5_000;
 /// Default size of a page of an enumeration.
 const PAGE: usize = 100;
 
-/// Reads a body, which is an object: fields have names, and no order that could stand for them.
+/// Reads a body, which must be an object: fields are identified by name, never by order.
 ///
-/// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
+/// Errors: `INVALID_REQUEST` with the place, or with line and column if it is not JSON
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     parse(body).map(|JsonObject(read)| read)
 }
@@ -70,15 +70,15 @@ struct RegisterBody {
     replace: bool,
 }
 
-/// What `register` asks for.
+/// Parses the body of `register`.
 pub(super) fn register(body: &[u8]) -> Result<Register, ApiError> {
     let body: RegisterBody = read(body)?;
     let ttl_ms = body.ttl_seconds.map(|seconds| {
-        // A thousand years; beyond it the sum with the wall clock would be no date.
+        // A thousand years; a longer time plus the wall clock would not be a valid date.
         const MOST: f64 = 31_556_952_000.0;
         if (0.0..=MOST).contains(&seconds) {
             let ms = (seconds * 1_000.0).round() as u64;
-            // The shortest is a millisecond: rounded down to 0 it would last for ever.
+            // The shortest time is a millisecond: 0 would mean for ever.
             Ok(if seconds > 0.0 { ms.max(1) } else { 0 })
         } else {
             let what = format!("ttl_seconds must be 0 (for ever) to {MOST}");
@@ -99,7 +99,7 @@ struct UnregisterBody {
     identity: String,
 }
 
-/// The identity that `unregister` names.
+/// Parses the identity in the body of `unregister`.
 pub(super) fn unregister(body: &[u8]) -> Result<String, ApiError> {
     read(body).map(|body: UnregisterBody| body.identity)
 }
@@ -110,7 +110,7 @@ struct UnsubscribeBody {
     name: String,
 }
 
-/// Which subscription's name `unsubscribe` takes out.
+/// Parses the subscription's name in the body of `unsubscribe`.
 pub(super) fn unsubscribe(body: &[u8]) -> Result<String, ApiError> {
     read(body).map(|body: UnsubscribeBody| body.name)
 }
@@ -132,13 +132,13 @@ fn yes() -> bool {
     true
 }
 
-/// What `enumerate` asks for.
+/// The parsed body of `enumerate`.
 pub(super) struct ParsedEnumerate {
     pub query: Query,
     pub has_metadata: bool,
 }
 
-/// What `enumerate` asks for, within the bounds.
+/// Parses the body of `enumerate` and checks its limits.
 pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<ParsedEnumerate, ApiError> {
     let body: EnumerateBody = read(body)?;
     let limit = body.limit.unwrap_or(PAGE.min(quotas.max_page));
@@ -176,13 +176,13 @@ struct MulticastBody {
     statuses: bool,
 }
 
-/// What `multicast` asks for.
+/// The parsed body of `multicast`.
 pub(super) struct ParsedMulticast {
     pub multicast: Multicast,
     pub has_statuses: bool,
 }
 
-/// What `multicast` asks for, within the bounds.
+/// Parses the body of `multicast` and checks its limits.
 pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<ParsedMulticast, ApiError> {
     let body: MulticastBody = read(body)?;
     let is_text = body.payload.is_some();
@@ -194,7 +194,7 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<ParsedMulticast,
         return Err(ApiError::new(Code::InvalidRequest, what).at("/content_type"));
     }
     if body.timeout_ms == Some(0) {
-        // Its deadline would be over before anything is sent.
+        // With 0, the deadline would pass before anything is sent.
         let what = "timeout_ms must be at least 1";
         return Err(ApiError::new(Code::InvalidRequest, what).at("/timeout_ms"));
     }
@@ -208,7 +208,7 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<ParsedMulticast,
     Ok(ParsedMulticast { multicast, has_statuses: body.statuses })
 }
 
-/// The payload in whichever form it is given, within its bound.
+/// The payload in either form, with its limit checked.
 fn payload(text: Option<String>, encoded: Option<String>, most: u64) -> Result<Bytes, ApiError> {
     let (payload, at) = match (text, encoded) {
         (Some(_), Some(_)) => {
@@ -248,8 +248,8 @@ impl<'a> RegisterAnswer<'a> {
     }
 }
 
-/// The answer of `enumerate`: of a page as many as `most` bytes of JSON hold, one at least, and the
-/// cursor behind the last of them.
+/// The answer of `enumerate`: as many identities as fit into `most` bytes of JSON, at least one,
+/// and a cursor after the last of them.
 ///
 /// Errors: those of [`Page::truncate`]
 pub(super) fn listed(

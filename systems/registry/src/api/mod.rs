@@ -3,13 +3,13 @@
 //! | request | does |
 //! |---|---|
 //! | `POST register` | registers an identity |
-//! | `POST enumerate` | lists those that a filter matches |
-//! | `POST multicast` | sends a message to those |
-//! | `POST unregister` | takes an identity out |
+//! | `POST enumerate` | lists the identities that match a filter |
+//! | `POST multicast` | sends them a message |
+//! | `POST unregister` | removes an identity |
 //! | `GET identities/{identity}` | one identity |
-//! | `PUT schema`, `GET schema` | what metadata must look like |
-//! | `GET subscribe/{pattern}` | WebSocket or server-sent events, where the bus is embedded |
-//! | `POST unsubscribe` | takes a subscription's name out, with what waits for it |
+//! | `PUT schema`, `GET schema` | the schema of metadata |
+//! | `GET subscribe/{pattern}` | WebSocket or server-sent events, on the embedded bus |
+//! | `POST unsubscribe` | removes a named subscription with its stored deliveries |
 //! | `POST ack` | acknowledges deliveries that came as events |
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
@@ -35,7 +35,7 @@ use route::Route;
 
 pub use subscriptions::HttpSubscriptions;
 
-/// What answers requests.
+/// Answers requests.
 #[derive(Debug)]
 pub struct Api<S, B> {
     service: Arc<Service<S, B>>,
@@ -44,7 +44,7 @@ pub struct Api<S, B> {
 }
 
 impl<S: Store, B: Bus + HttpSubscriptions> Api<S, B> {
-    /// An API over a service and the bus that it uses.
+    /// An API over a service and its bus.
     pub fn new(service: Arc<Service<S, B>>, bus: Arc<B>, access: Access) -> Self {
         Self { service, bus, access }
     }

@@ -1,11 +1,11 @@
-//! From method and path to what is asked for.
+//! Determines the operation from method and path.
 
 use hyper::Method;
 use serving::percent;
 
 use crate::api_error::{ApiError, Code};
 
-/// What a request is about.
+/// The operation of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub namespace: String,
@@ -27,8 +27,8 @@ pub(super) enum Operation {
 }
 
 impl Route {
-    /// Errors: `NO_SUCH_OPERATION` naming the methods that the path takes; `INVALID_REQUEST` for a
-    /// path that is not properly escaped
+    /// Errors: `NO_SUCH_OPERATION` with the methods that the path allows; `INVALID_REQUEST` for a path with invalid
+    /// escapes
     pub fn of(method: &Method, path: &str) -> Result<Self, ApiError> {
         let unknown = || {
             let what = "operations are /v1/{namespace}/ and register, enumerate, multicast, \
@@ -79,7 +79,7 @@ pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, Ap
     values.next().map(|(_, value)| unescape(value)).transpose()
 }
 
-/// Percent-encoding undone.
+/// Decodes percent-encoding.
 fn unescape(text: &str) -> Result<String, ApiError> {
     let bad = || ApiError::new(Code::InvalidRequest, "the path must be percent-encoded UTF-8");
     percent::decode(text).ok_or_else(bad)

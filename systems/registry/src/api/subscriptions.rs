@@ -1,4 +1,4 @@
-//! What the HTTP API takes from a bus beside sending: subscribing and acknowledging over HTTP.
+//! The parts of a bus that the HTTP API needs in addition to sending: subscribing and acknowledging over HTTP.
 
 use hyper::Request;
 use hyper::body::Bytes;
@@ -12,7 +12,7 @@ use crate::subscription::Pattern;
 
 /// Subscriptions over HTTP.
 pub trait HttpSubscriptions {
-    /// Whether [`HttpSubscriptions::subscribe`] would take a request: looked at before anything is changed.
+    /// Whether [`HttpSubscriptions::subscribe`] would accept a request; called before anything is changed.
     ///
     /// Errors: as there
     fn check_subscription(
@@ -23,7 +23,7 @@ pub trait HttpSubscriptions {
 
     /// Turns a request into a subscription: a WebSocket, or server-sent events.
     ///
-    /// Shape:  `name` under which a receiver that comes back is known again
+    /// Shape:  `name` identifies a receiver that reconnects
     /// Errors: `NOT_ON_THIS_BUS`; a request that asks for neither form
     fn subscribe(
         &self,
@@ -38,8 +38,7 @@ pub trait HttpSubscriptions {
     /// Errors: `NOT_ON_THIS_BUS`
     fn unsubscribe(&self, namespace: &str, name: &str) -> Result<bool, ApiError>;
 
-    /// Takes acknowledgements of deliveries that were sent as events; returns how many were
-    /// pending.
+    /// Accepts acknowledgements of deliveries that were sent as events; returns how many of them were pending.
     ///
     /// Errors: `NOT_ON_THIS_BUS`
     fn acknowledge(&self, namespace: &str, words: &Acknowledgement) -> Result<usize, ApiError>;

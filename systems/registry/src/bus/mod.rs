@@ -1,11 +1,11 @@
 //! Carries messages to subscriptions and brings acknowledgements back.
 //!
-//! A bus takes a message and its targets, finds their subscriptions, makes one delivery for each
-//! (or several, if one would be too large), sends them concurrently, and returns the outcome of
-//! each target by the deadline.
+//! A bus gets a message and its targets, finds their subscriptions, makes one delivery for each (or
+//! several, if one would be too large), sends them concurrently, and returns the outcome of each
+//! target by the deadline.
 //!
-//! With [`embedded`] recipients connect to the registry itself, with [`nats`] both connect to a
-//! NATS server.
+//! With [`embedded`], receivers connect to the registry itself. With [`nats`], receivers and
+//! registry connect to a NATS server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,16 +24,16 @@ mod sample;
 #[cfg(test)]
 mod temp_folder;
 
-/// What became of a message to one target.
+/// The outcome of a message for one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
-    /// Acknowledged by the recipient; for at-most-once: accepted by a bus that has a subscriber
-    /// for it.
+    /// Acknowledged by the recipient; for at-most-once: accepted by a bus that has a subscriber for
+    /// the recipient.
     Delivered,
-    /// Durably stored for a recipient that is away or did not answer yet.
+    /// Durably stored for a recipient that is absent or has not acknowledged yet.
     Pending,
-    /// Not sent, or refused, and not stored; the reason says why.
+    /// Not sent or refused, and not stored; the reason says why.
     Failed,
     /// Sent, not acknowledged by the deadline, and not stored.
     Timeout,
@@ -42,38 +42,38 @@ pub enum Status {
 /// One target's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// Who.
+    /// The target.
     pub identity: Arc<str>,
-    /// What became of it.
+    /// Its outcome.
     pub status: Status,
-    /// Why it is not delivered.
+    /// Why it was not delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
 }
 
-/// What a bus counts, beside the outcomes that its caller sees.
+/// Counts of a bus, in addition to the outcomes that its caller sees.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Receivers that are there.
+    /// Present receivers.
     pub subscriptions: Gauge,
-    /// Deliveries handed over for the first time.
+    /// Deliveries sent for the first time.
     pub sent: Counter,
-    /// Deliveries handed over again.
+    /// Deliveries sent again.
     pub resent: Counter,
     /// Deliveries acknowledged in time, or while stored.
     pub acknowledged: Counter,
     /// Acknowledgements of unknown deliveries, or of deliveries to another receiver.
     pub strayed: Counter,
-    /// Deliveries that a subscriber's full queue refused.
+    /// Deliveries refused because a subscriber's queue was full.
     pub refused: Counter,
-    /// Presences dropped because too many were waiting to be dealt with.
+    /// Presence messages dropped because too many were waiting.
     pub shed: Counter,
-    /// Deliveries stored for a recipient that was away or did not acknowledge in time.
+    /// Deliveries stored for a recipient that was absent or did not acknowledge in time.
     pub stored: Counter,
 }
 
 impl Counts {
-    /// Counts that show among a system's metrics.
+    /// Counts that are registered with a system's metrics.
     pub fn new(metrics: &Registry) -> Self {
         let counter = |name, help| metrics.counter(name, help);
         Self {
@@ -95,11 +95,11 @@ impl Counts {
     }
 }
 
-/// Carries messages.
+/// Delivers messages.
 pub trait Bus: Send + Sync + 'static {
-    /// Sends a message to targets of its namespace and waits, at most so long, for what becomes of
-    /// it. The outcomes are exactly the targets, in no order; no other target delays them beyond
-    /// the deadline. Dropping the future cancels what was not sent.
+    /// Sends a message to targets in its namespace, and waits at most `timeout` for the outcomes.
+    /// There is exactly one outcome for each target, in no particular order; no other target delays
+    /// it beyond the deadline. Dropping the future cancels deliveries that were not sent.
     fn multicast(
         &self,
         message: Message,
@@ -108,17 +108,17 @@ pub trait Bus: Send + Sync + 'static {
         timeout: Duration,
     ) -> impl Future<Output = Vec<Outcome>> + Send;
 
-    /// An identity is gone: a subscription to it alone ends, and what waits for it is dropped.
+    /// An identity was removed: ends subscriptions to it alone, and drops their stored deliveries.
     fn forget(&self, namespace: &str, name: &str) -> impl Future<Output = ()> + Send;
 
-    /// Whether a receiver of this namespace is known: its subscription makes the namespace be.
+    /// Whether a receiver of this namespace is known; its subscription creates the namespace.
     fn serves(&self, namespace: &str) -> bool;
 
-    /// Whether the bus can take messages now.
+    /// Whether the bus accepts messages now.
     ///
     /// Errors: `UNAVAILABLE` with the reason
     fn check(&self) -> Result<(), ApiError>;
 
-    /// What is in force, for the ready line: kind, durability, version of the server, …
+    /// The effective configuration, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;
 }

@@ -1,4 +1,4 @@
-//! What tests send.
+//! Messages for tests.
 
 use hyper::body::Bytes;
 

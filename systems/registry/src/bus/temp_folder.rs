@@ -1,4 +1,4 @@
-//! Folders and names for tests, each used once.
+//! Unique folders and names for tests.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -9,7 +9,7 @@ pub fn number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A folder that goes with its owner.
+/// A folder that is removed with its owner.
 pub struct TempFolder(pub PathBuf);
 
 impl TempFolder {

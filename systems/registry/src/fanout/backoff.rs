@@ -1,11 +1,11 @@
-//! Pauses between attempts: each longer than the one before, none quite the same.
+//! Growing pauses between attempts, with random variation.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-/// Doubles from `first` to `longest`; each pause is cut at random by up to a quarter, so that those
-/// who failed together do not come back together.
+/// Doubles from `first` to `longest`. Each pause is shortened at random by up to a quarter, so that
+/// clients that failed together do not retry together.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     next: Duration,
@@ -22,7 +22,7 @@ impl Backoff {
     pub fn draw(&mut self) -> Duration {
         let pause = self.next;
         self.next = (pause * 2).min(self.longest);
-        // Every RandomState has other keys: random enough, and without state.
+        // Every RandomState has other keys: random enough, and without state of its own.
         let random = RandomState::new().build_hasher().finish();
         pause - pause.mul_f64(random as f64 / u64::MAX as f64 / 4.0)
     }

@@ -1,4 +1,4 @@
-//! Deliveries: what one subscription gets of a multicast, in pieces that are not too large.
+//! Deliveries: the parts of a multicast for each subscription, split to a maximum size.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,15 +11,15 @@ use crate::bus::Outcome;
 use crate::message::{self, Header, Message};
 use crate::subscription::table::{Group, Groups};
 
-/// How much one delivery may hold.
+/// Limits of one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryLimits {
     /// Recipients of one delivery.
     pub recipients: usize,
-    /// Bytes of one delivery, header and payload, unless [`DeliveryLimits::least_names`] bytes of
-    /// names need more.
+    /// Most bytes of one delivery, header and payload, unless [`DeliveryLimits::least_names`] bytes
+    /// of names need more.
     pub bytes: usize,
-    /// Bytes of names that a delivery may hold however large its payload is.
+    /// Bytes of names that a delivery may always contain, however large its payload is.
     pub least_names: usize,
 }
 
@@ -29,7 +29,7 @@ impl Default for DeliveryLimits {
     }
 }
 
-/// Bytes of a header beside names and the message's own fields.
+/// Bytes of a header without names and the message's own fields.
 const HEADER: usize = 256;
 
 impl DeliveryLimits {
@@ -42,16 +42,16 @@ impl DeliveryLimits {
 /// A delivery that has no id yet.
 #[derive(Debug)]
 pub struct Delivery<S> {
-    /// Who gets it.
+    /// Its subscription.
     pub subscription: Arc<S>,
-    /// Its targets, as positions among all targets.
+    /// Its targets, as a range of all targets.
     pub to: Range<usize>,
 }
 
 /// All deliveries of a multicast.
 #[derive(Debug)]
 pub struct Deliveries<S> {
-    /// In the order of their targets.
+    /// In order of their targets.
     pub all: Vec<Delivery<S>>,
     targets: Vec<Arc<str>>,
 }
@@ -62,7 +62,7 @@ impl<S> Deliveries<S> {
         &self.targets[self.all[index].to.clone()]
     }
 
-    /// What became of each target, by what became of each delivery.
+    /// The outcome of each target, from the state of each delivery.
     pub fn outcomes(
         self,
         states: impl IntoIterator<Item = DeliveryState>,
@@ -76,7 +76,7 @@ impl<S> Deliveries<S> {
     }
 }
 
-/// Cuts groups into deliveries within the limits.
+/// Splits groups into deliveries within the limits.
 pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: DeliveryLimits) -> Deliveries<S> {
     let room = bounds.names(message);
     let Groups { groups, targets, .. } = groups;
@@ -100,14 +100,14 @@ pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: DeliveryLimits) -> D
     Deliveries { all, targets }
 }
 
-/// Bytes of a name in a header, with its quotes and comma; names have no control characters.
+/// Bytes of a name in a header, with quotes and comma; names have no control characters.
 fn written(name: &str) -> usize {
     let escaped = name.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     name.len() + escaped + 3
 }
 
-/// What all deliveries of one multicast have in common, written once; each is made by copying it
-/// around a number and names.
+/// The common parts of all deliveries of a multicast, encoded once; each delivery is a copy with
+/// its number and names.
 #[derive(Debug)]
 pub struct HeaderTemplate {
     /// Up to the delivery's number.
@@ -131,7 +131,7 @@ impl HeaderTemplate {
             ack,
         };
         let mut head = message::encode(&header, &message.payload).to_vec();
-        // Quotes within a text are escaped, so that neither occurs in one.
+        // Quotes within a text are escaped, so neither pattern can occur in one.
         let names = find(&head, TO).expect("a header has recipients") + TO.len();
         let end = head.split_off(names);
         let number = find(&head, MESSAGE).expect("a header has a message");
@@ -139,20 +139,20 @@ impl HeaderTemplate {
         Self { head, middle, end }
     }
 
-    /// The bytes of a delivery, by themselves.
+    /// The bytes of one delivery.
     pub fn fill(&self, number: u64, to: &[Arc<str>]) -> Bytes {
         let mut bytes = Vec::with_capacity(self.room(to));
         self.write(number, to, &mut bytes);
         bytes.into()
     }
 
-    /// Bytes that a delivery takes at most, unless names have to be escaped.
+    /// Most bytes of a delivery, unless names must be escaped.
     pub fn room(&self, to: &[Arc<str>]) -> usize {
         let names: usize = to.iter().map(|name| name.len() + 3).sum();
         self.head.len() + LONGEST_NUMBER + self.middle.len() + names + self.end.len()
     }
 
-    /// Writes a delivery behind what is there.
+    /// Appends a delivery.
     pub fn write(&self, number: u64, to: &[Arc<str>], bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.head);
         decimal(number, bytes);
@@ -178,7 +178,7 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// Writes a number in decimal digits, which a format would do several times as slowly.
+/// Appends a number in decimal digits; formatting would be several times slower.
 pub fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
     let mut digits = [0; LONGEST_NUMBER];
     let mut first = LONGEST_NUMBER;
@@ -193,7 +193,7 @@ pub fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&digits[first..]);
 }
 
-/// A name as JSON has it; most need no more than their quotes.
+/// A name as JSON; most names need only quotes.
 fn quote(name: &str, bytes: &mut Vec<u8>) {
     if name.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
         serde_json::to_writer(bytes, name).expect("a vector takes everything");

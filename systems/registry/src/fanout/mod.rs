@@ -1,8 +1,8 @@
-//! What every bus does alike: cuts a multicast into deliveries, keeps account of them, and tries
-//! again in time.
+//! The parts that all buses share: splitting a multicast into deliveries, tracking them, and timing
+//! retries.
 //!
-//! In reading order: [`delivery`] makes deliveries out of targets, [`tracker`] knows those that are
-//! under way and who acknowledged them, [`backoff`] says when to try again.
+//! In reading order: [`delivery`] makes deliveries from targets, [`tracker`] records pending ones
+//! and their acknowledgements, [`backoff`] computes pauses between attempts.
 
 pub mod backoff;
 pub mod delivery;

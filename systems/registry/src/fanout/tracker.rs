@@ -1,8 +1,8 @@
 //! Deliveries in progress: their states, and who may acknowledge them.
 //!
-//! The deliveries of one multicast have consecutive numbers, so that they share one entry and an
-//! acknowledgement finds it by its number. Deliveries of ended multicasts are not in here: late
-//! acknowledgements and those of other receivers' deliveries change nothing.
+//! The deliveries of one multicast have consecutive numbers, so they share one entry, and an
+//! acknowledgement finds it by number. Deliveries of ended multicasts are removed: late
+//! acknowledgements and those for other receivers' deliveries have no effect.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,27 +14,27 @@ use tokio::time::Instant;
 
 use crate::bus::{Outcome, Status};
 
-/// Why a message was not delivered, as clients get it.
+/// Why a message was not delivered, in the form for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureReason {
     /// The identity has no subscription.
     NoSubscriber,
     /// The subscriber's queue is full.
     SlowSubscriber,
-    /// The subscriber went away before it acknowledged.
+    /// The subscriber disconnected before it acknowledged.
     SubscriberGone,
-    /// The bus is away.
+    /// The bus is unavailable.
     BusAway,
     /// The bus could not store it.
     NotStored,
-    /// The space for stored messages is used up.
+    /// There is no space to store more messages.
     NoRoom,
     /// Too large for the bus.
     TooLarge,
 }
 
 impl FailureReason {
-    /// The sentence that goes into an outcome.
+    /// The sentence for an outcome.
     pub fn text(self) -> &'static str {
         match self {
             Self::NoSubscriber => "no subscriber",
@@ -48,23 +48,23 @@ impl FailureReason {
     }
 }
 
-/// What is known of one delivery.
+/// The state of one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// Under way; the last attempt may have failed.
+    /// Pending; the last attempt may have failed.
     Open(Option<FailureReason>),
-    /// Taken by a bus that has a subscriber for it, which is enough.
+    /// Accepted by a bus that has a subscriber for it, which is enough.
     Taken,
-    /// The recipient said that it has it. Nothing changes that any more.
+    /// Acknowledged by the recipient; a final state.
     Acknowledged,
-    /// Stored until the recipient says so, which is all that changes it.
+    /// Stored; only an acknowledgement changes it.
     Stored,
-    /// It will not arrive.
+    /// Failed for good.
     Refused(FailureReason),
 }
 
 impl DeliveryState {
-    /// The outcome of each target of a delivery that was left in this state.
+    /// The outcome of each target of a delivery whose final state this is.
     pub fn outcome(self, identity: Arc<str>) -> Outcome {
         let (status, reason) = match self {
             Self::Acknowledged | Self::Taken => (Status::Delivered, None),
@@ -76,19 +76,19 @@ impl DeliveryState {
     }
 }
 
-/// What settles a delivery.
+/// The event that settles a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettledBy {
-    /// That it is stored: the recipient is away.
+    /// Storing it: the recipient is absent.
     Storage,
-    /// That the recipient acknowledges.
+    /// The recipient's acknowledgement.
     Acknowledgement,
 }
 
-/// Who acknowledges.
+/// The sender of an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub enum AckSource<'a> {
-    /// The subscription of this key, over its own connection.
+    /// The subscription with this key, over its own connection.
     Subscription(u64),
     /// A client that may acknowledge for a namespace.
     Namespace(&'a str),
@@ -132,8 +132,8 @@ impl MulticastEntry {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes a delivery's state; `false` if the state is final. Acknowledged and stored
-    /// deliveries stay so if another attempt fails.
+    /// Changes a delivery's state; `false` if the state is final. A failed attempt does not change
+    /// an acknowledged or stored delivery.
     fn put(&self, index: usize, state: DeliveryState) -> bool {
         let mut marks = self.marks();
         let mark = &mut marks.all[index];
@@ -159,7 +159,7 @@ impl MulticastEntry {
     }
 }
 
-/// All multicasts under way of one coordinator.
+/// All pending multicasts of one coordinator.
 #[derive(Debug)]
 pub struct DeliveryTracker {
     prefix: String,
@@ -169,14 +169,14 @@ pub struct DeliveryTracker {
 }
 
 impl DeliveryTracker {
-    /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
+    /// An empty tracker; the coordinator's name makes the ids of its deliveries unique.
     pub fn new(coordinator: impl std::fmt::Display) -> Self {
         let multicasts = Mutex::new(BTreeMap::new());
         let prefix = format!("{coordinator}-");
         Self { prefix, next: AtomicU64::new(1), multicasts, until_empty: Notify::new() }
     }
 
-    /// Numbers for deliveries that are not tracked; the first of them.
+    /// Reserves numbers for deliveries that are not tracked; returns the first of them.
     pub fn numbers(&self, count: usize) -> u64 {
         self.next.fetch_add(count as u64, Ordering::Relaxed)
     }
@@ -186,12 +186,12 @@ impl DeliveryTracker {
         format!("{}{number}", self.prefix)
     }
 
-    /// What every id begins with; the delivery's number follows.
+    /// The prefix of every id; the delivery's number follows.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Opens an account of deliveries, by who may acknowledge each and what is enough.
+    /// Adds the deliveries of a multicast; for each, its owner and the event that settles it.
     pub fn open(
         self: &Arc<Self>,
         namespace: &Arc<str>,
@@ -218,7 +218,7 @@ impl DeliveryTracker {
         MulticastTracker { tracker: Arc::clone(self), multicast }
     }
 
-    /// Takes an acknowledgement; `false` if there is no such delivery under way for this sender.
+    /// Accepts an acknowledgement; `false` if no delivery of this sender is pending under that id.
     pub fn acknowledge(&self, delivery: &str, from: AckSource<'_>) -> bool {
         let Some(number) = self.number(delivery) else { return false };
         let Some((multicast, index)) = self.find(number) else { return false };
@@ -229,22 +229,22 @@ impl DeliveryTracker {
         may && multicast.put(index, DeliveryState::Acknowledged)
     }
 
-    /// Changes the state of a delivery by its number, if it is under way and no more is known of it.
+    /// Changes a delivery's state by its number, if it is pending and its state allows the change.
     pub fn put(&self, number: u64, state: DeliveryState) -> bool {
         self.find(number).is_some_and(|(multicast, index)| multicast.put(index, state))
     }
 
-    /// How many multicasts are under way.
+    /// The number of pending multicasts.
     pub fn len(&self) -> usize {
         self.multicasts().len()
     }
 
-    /// Whether nothing is under way.
+    /// Whether no multicast is pending.
     pub fn is_empty(&self) -> bool {
         self.multicasts().is_empty()
     }
 
-    /// Resolves once nothing is under way. Cancel-safe.
+    /// Resolves once no multicast is pending. Cancel-safe.
     pub async fn until_empty(&self) {
         let mut until_empty = std::pin::pin!(self.until_empty.notified());
         until_empty.as_mut().enable();
@@ -271,7 +271,7 @@ impl DeliveryTracker {
     }
 }
 
-/// The account of one multicast; dropped, its deliveries are no longer under way.
+/// The deliveries of one multicast; when it is dropped, they are no longer pending.
 #[derive(Debug)]
 pub struct MulticastTracker {
     tracker: Arc<DeliveryTracker>,
@@ -279,37 +279,37 @@ pub struct MulticastTracker {
 }
 
 impl MulticastTracker {
-    /// The number of a delivery, by its place.
+    /// The number of a delivery, by index.
     pub fn number(&self, index: usize) -> u64 {
         self.multicast.first + index as u64
     }
 
-    /// What is known of a delivery.
+    /// The state of a delivery.
     pub fn state(&self, index: usize) -> DeliveryState {
         self.multicast.marks().all[index].state
     }
 
-    /// What is known of each delivery, in order.
+    /// The state of each delivery, in order.
     pub fn states(&self) -> Vec<DeliveryState> {
         self.multicast.marks().all.iter().map(|mark| mark.state).collect()
     }
 
-    /// Whether a delivery is still under way.
+    /// Whether a delivery is still pending.
     pub fn is_open(&self, index: usize) -> bool {
         matches!(self.state(index), DeliveryState::Open(_))
     }
 
-    /// What settles a delivery.
+    /// The event that settles a delivery.
     pub fn settled_by(&self, index: usize) -> SettledBy {
         self.multicast.marks().all[index].settled_by
     }
 
-    /// Changes a delivery's state; `false` if more is known of it meanwhile.
+    /// Changes a delivery's state; `false` if its state no longer allows that.
     pub fn put(&self, index: usize, state: DeliveryState) -> bool {
         self.multicast.put(index, state)
     }
 
-    /// A reference to a delivery, for completion later.
+    /// A reference to a delivery, to change its state later.
     pub fn delivery_ref(&self, index: usize) -> DeliveryRef {
         DeliveryRef { multicast: Arc::clone(&self.multicast), index }
     }
@@ -319,8 +319,8 @@ impl MulticastTracker {
         self.multicast.marks().all[index].owner = owner;
     }
 
-    /// Waits until every delivery is settled or the deadline has come, which ends the waiting, or
-    /// for so long, after which it is worth another attempt: then it gives `true`.
+    /// Waits for at most `pause`. Returns `true` if deliveries are still unsettled after that, so
+    /// that another attempt is due; `false` if all are settled or the deadline has passed.
     pub async fn lacks_after(&self, pause: Duration, deadline: Instant) -> bool {
         let again = Instant::now() + pause;
         tokio::select! {
@@ -338,7 +338,7 @@ impl MulticastTracker {
     }
 }
 
-/// One delivery of an account.
+/// One delivery of a multicast.
 #[derive(Debug)]
 pub struct DeliveryRef {
     multicast: Arc<MulticastEntry>,
@@ -346,7 +346,7 @@ pub struct DeliveryRef {
 }
 
 impl DeliveryRef {
-    /// Changes the delivery's state; `false` if more is known of it meanwhile.
+    /// Changes the delivery's state; `false` if its state no longer allows that.
     pub fn put(&self, state: DeliveryState) -> bool {
         self.multicast.put(self.index, state)
     }

@@ -1,4 +1,5 @@
-//! A place in a list, handed to the client and taken back: for the same filter and order only.
+//! A place in a list, which the client gets and sends back; valid for the same filter and order
+//! only.
 //!
 //! The form is base64 of a checksum and a [`Position`]. The checksum detects cursors of other lists
 //! and damaged ones. It is not a signature: a forged position only lists from there, which every
@@ -12,10 +13,10 @@ use super::Query;
 use super::order::Position;
 use crate::api_error::{ApiError, Code};
 
-/// Bytes of the check.
+/// Bytes of the checksum.
 const CHECK: usize = 12;
 
-/// A place as clients see it.
+/// Encodes a place for clients.
 pub fn write(query: &Query, place: &Position) -> String {
     let place = serde_json::to_vec(place).expect("keys and a name always serialize");
     let mut bytes = check(query, &place);
@@ -23,7 +24,7 @@ pub fn write(query: &Query, place: &Position) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Takes a place back.
+/// Decodes a place.
 ///
 /// Errors: `INVALID_CURSOR`
 pub fn read(query: &Query, cursor: &str) -> Result<Position, ApiError> {
@@ -38,7 +39,7 @@ pub fn read(query: &Query, cursor: &str) -> Result<Position, ApiError> {
     })
 }
 
-/// Binds a place to filter and order.
+/// The checksum that binds a place to filter and order.
 fn check(query: &Query, place: &[u8]) -> Vec<u8> {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -1,4 +1,4 @@
-//! The order of a list: by keys, at last by name, so that no two identities are in the same place.
+//! The order of a list: by keys, then by name, so no two identities have the same place.
 
 use std::cmp::Ordering;
 
@@ -14,11 +14,11 @@ use filtering::value::Scalar;
 /// Most keys of an order.
 const MOST_KEYS: usize = 8;
 
-/// An order that can be carried out; the default is by name.
+/// A valid order; the default is by name.
 #[derive(Debug, Default)]
 pub struct Order(Vec<(Field, bool)>);
 
-/// What one key looks at.
+/// The value that one key sorts by.
 #[derive(Debug)]
 enum Field {
     Name,
@@ -35,19 +35,19 @@ enum SortValue<'a> {
     Scalar(Scalar<'a>),
     Array,
     JsonObject,
-    /// The end of those that never expire.
+    /// The end of identities that never expire.
     Never,
 }
 
-/// A place in an order: behind the identity that had these keys.
+/// A place in an order: after the identity with these keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
-    /// For each key, its value.
+    /// The value of each key.
     keys: Vec<CursorValue>,
     name: String,
 }
 
-/// What a [`SortValue`] is in a cursor.
+/// A [`SortValue`] in a cursor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum CursorValue {
@@ -57,7 +57,7 @@ enum CursorValue {
 }
 
 impl Order {
-    /// Reads the keys of a query.
+    /// Parses the keys of a query.
     ///
     /// Errors: `INVALID_REQUEST` at the key
     pub fn of(keys: &[SortKey]) -> Result<Self, ApiError> {
@@ -75,12 +75,12 @@ impl Order {
         keys.iter().enumerate().map(field).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether it is the order of names and nothing else.
+    /// Whether it is the order by name alone.
     pub fn is_by_name(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Which of two comes first.
+    /// Compares two identities in this order.
     pub fn compare(&self, one: &Identity, other: &Identity) -> Ordering {
         let by = |(field, is_descending): &(Field, bool)| {
             directed(field.rank(one).cmp(&field.rank(other)), *is_descending)
@@ -89,7 +89,7 @@ impl Order {
         keys.unwrap_or_else(|| one.name.cmp(&other.name))
     }
 
-    /// Whether an identity comes behind a place.
+    /// Whether an identity comes after a place.
     pub fn is_behind(&self, identity: &Identity, place: &Position) -> bool {
         let by = |((field, is_descending), stored): (&(Field, bool), &CursorValue)| {
             directed(field.rank(identity).cmp(&stored.rank()), *is_descending)

@@ -1,12 +1,12 @@
-//! What arrived, counted where it arrived: each recipient of each message once.
+//! Counts arrivals at the receiver: each recipient of each message once.
 //!
-//! A delivery id that arrives again is dropped and counted as redelivered; a duplicate is a message
+//! A delivery id that arrives again is ignored and counted as redelivered; a duplicate is a message
 //! that reaches its recipient under another id.
 //!
-//! A message is known by its schedule index and the instant of sending, since indexes begin anew
-//! after a warm-up; a recipient by namespace and name. Memory is one bit for each recipient of each
-//! message, up to [`MOST_WORDS`]; beyond it the oldest messages are forgotten and counted, and a
-//! duplicate of one of them counts as received.
+//! A message is identified by its schedule index and the instant of sending, because indexes start
+//! again after a warm-up; a recipient by namespace and name. Memory is one bit for each recipient
+//! of each message, up to [`MOST_WORDS`]. Beyond that, the oldest messages are forgotten and
+//! counted, and a duplicate of one of them counts as received.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,20 +17,21 @@ use serving::observed::{DeliveryTimes, Observed};
 
 use crate::message::Header;
 
-/// Words of 64 recipients that are kept: 256 MiB.
+/// Most words of 64 recipients: 256 MiB.
 const MOST_WORDS: usize = 32 << 20;
 
-/// Ids of deliveries that are kept, the latest; only those that want an acknowledgement come again.
+/// Most delivery ids that are remembered, the latest ones; only deliveries with acknowledgements
+/// are sent again.
 const MOST_IDS: usize = 1 << 18;
 
-/// What receivers count beside what every observer does.
+/// The counts in addition to those of every observer.
 pub const COUNTS: [&str; 6] =
     ["deliveries", "redelivered", "recipients", "messages", "out_of_order", "forgotten_messages"];
 
 /// Place in the schedule and instant of sending.
 type SendStamp = (u64, u64);
 
-/// The account of one receiver process.
+/// The counts of one receiver process.
 #[derive(Debug)]
 pub struct Arrivals {
     most_words: usize,
@@ -57,7 +58,7 @@ struct Counts {
     forgotten: u64,
 }
 
-/// What one connection saw last, to tell order.
+/// The last message on one connection, to check the order.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct LastSeen {
     sent_at: u64,
@@ -70,7 +71,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// An empty account that keeps so many words of 64 recipients.
+    /// Empty counts with a limit on words of 64 recipients.
     pub fn bounded(most_words: usize) -> Self {
         Self {
             most_words,
@@ -117,7 +118,7 @@ impl Arrivals {
         self.forget();
     }
 
-    /// What `GET /observed` answers.
+    /// The answer of `GET /observed`.
     pub fn observed(&self) -> Observed {
         let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
         let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;

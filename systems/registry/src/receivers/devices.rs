@@ -1,7 +1,7 @@
-//! Registers identities of the receivers' own, as devices do that announce themselves.
+//! Registers identities of the receivers' own, like devices that announce themselves.
 //!
-//! They live for ever and have `{"status":"online","number":N}`, so that a load finds a registry
-//! of a known size.
+//! They never expire and have `{"status":"online","number":N}`, so that a load finds a registry of
+//! known size.
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -12,18 +12,18 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::TcpStream;
 
-/// Connections over which they register at a time.
+/// Connections that register at the same time.
 const ABREAST: usize = 8;
 
-/// The identities to register, and where.
+/// The identities to register, and the registry.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceRegistration {
-    /// The registry: host and port.
+    /// Host and port of the registry.
     pub registry: String,
-    /// Opens the namespace.
+    /// The token for the namespace.
     pub token: Option<String>,
     pub namespace: String,
-    /// `device-0` and so on, so many.
+    /// Number of identities, named `device-0` and so on.
     pub identities: u64,
 }
 

@@ -1,11 +1,10 @@
 //! Receivers: subscribe before a load begins, acknowledge what arrives, and report it.
 //!
-//! One process with one connection a pattern, each serving every identity that fits. It is the
-//! other half of a registry's figures: *delivered* is what the sender says, *received* what is
-//! counted here.
+//! One process with one connection per pattern; each connection serves every matching identity. It is the other half
+//! of a registry's figures: the sender reports *delivered*, and *received* is counted here.
 //!
-//! In reading order: the [`arrivals`] counts messages by their marks, [`websocket`] and [`nats`] bring
-//! them, for each `subscription_task`; `devices` registers identities of their own, `server` puts it together.
+//! In reading order: [`arrivals`] counts messages by their nonces, [`websocket`] and [`nats`] receive them, for each
+//! `subscription_task`; `devices` registers identities of their own, `server` combines everything.
 
 pub mod arrivals;
 mod devices;

@@ -1,6 +1,6 @@
-//! Receives over NATS: listens at a subject of its own, and says once a second that it is there.
+//! Receives over NATS: listens at its own subject, and announces itself once a second.
 //!
-//! All of that at the subjects of its namespace, so that no other rights are needed on the server.
+//! Uses only the subjects of its namespace, so it needs no other permissions on the server.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::bus::nats::address;
 use crate::bus::nats::presence::{Presence, PresenceReply, SUBJECT, token};
 use crate::message::{Acknowledgement, decode};
 
-/// Between two times that it says that it is there.
+/// Time between two presence messages.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Within which a registry must answer the first of them.
+/// Time limit for a registry to answer the first presence message.
 const WELCOMED_WITHIN: Duration = Duration::from_secs(5);
-/// Deliveries acknowledged at a time.
+/// Deliveries that are acknowledged together.
 const BATCH: usize = 256;
-/// What begins the reply subject of a message that the server stored.
+/// Prefix of the reply subject of a message that the server stored.
 const STORED: &str = "$JS.ACK.";
 
 /// Subscribes until stopped; the client reconnects when the server returns. Reports the result of
@@ -44,7 +44,8 @@ pub(super) async fn receive(recipient: SubscriptionTask, url: String, mut stop: 
         tokio::select! {
             () = stop.pulled() => break,
             _ = pulse.tick() => {
-                // While the server is away this waits in the client, which is as good as lost.
+                // While the server is absent, the message waits in the client, which is as good as
+                // lost.
                 let _ = client.publish(there.clone(), presence.write()).await;
             }
             Some(message) = arrivals.next() => {
@@ -57,7 +58,7 @@ pub(super) async fn receive(recipient: SubscriptionTask, url: String, mut stop: 
     let _ = client.flush().await;
 }
 
-/// Where a receiver of a namespace says that it is there.
+/// The subject for presence messages of a namespace.
 fn presence_subject(namespace: &str) -> String {
     format!("{SUBJECT}.{}", token(namespace))
 }
@@ -98,7 +99,7 @@ async fn subscribe(
     }
 }
 
-/// Counts a message and those that are there already, then acknowledges all of them together.
+/// Counts a message and those that are already queued, then acknowledges all of them together.
 async fn record(
     client: &Client,
     first: Message,
@@ -110,7 +111,7 @@ async fn record(
     let mut next = Some(first);
     while let Some(message) = next.take() {
         acks.extend(count(&message, recipient, last));
-        // What the server stored is acknowledged there, too.
+        // A message that the server stored is also acknowledged to the server.
         if let Some(reply) = message.reply.filter(|reply| reply.starts_with(STORED)) {
             let _ = client.publish(reply, Bytes::from_static(b"+ACK")).await;
         }
@@ -128,7 +129,7 @@ async fn record(
     }
 }
 
-/// Counts a message; gives where to acknowledge it, and under which id.
+/// Counts a message; returns where to acknowledge it, and its id.
 fn count(
     message: &Message,
     recipient: &SubscriptionTask,

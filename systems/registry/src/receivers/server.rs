@@ -1,4 +1,4 @@
-//! Puts receivers together: subscribes, serves what they saw, stops.
+//! Assembles receivers: subscribes, serves the counts, stops.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -21,10 +21,10 @@ use super::settings::{self, Configuration};
 use super::subscription_task::{ReadySender, SharedArrivals, SubscriptionTask};
 use super::{nats, websocket};
 
-/// Within which every subscription must be in effect.
+/// Time limit for every subscription to become active.
 const SUBSCRIBED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Receivers, which are ready when every subscription is in effect.
+/// Receivers, which are ready when every subscription is active.
 pub const SYSTEM: System = System {
     name: "registry-receivers",
     about: "receivers of a registry's messages, which count what arrives",
@@ -61,7 +61,7 @@ async fn receive(
         .map_err(ServeError::while_doing("serve"))
 }
 
-/// Starts one task a namespace and pattern; each subscribes anew when it is cut off.
+/// Starts one task for each namespace and pattern; each subscribes again when it is disconnected.
 fn subscribe(
     configuration: &Configuration,
     arrivals: &SharedArrivals,

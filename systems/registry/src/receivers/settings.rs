@@ -1,4 +1,4 @@
-//! What receivers are started with.
+//! The settings of receivers.
 
 use serving::error::BadOptions;
 use serving::limits::Limits;
@@ -8,31 +8,31 @@ use serving::settings::Settings;
 use crate::access::check_namespace;
 use crate::subscription::Pattern;
 
-/// Bytes of a name: with the number of a pattern appended, every bus accepts it.
+/// Most bytes of a name: every bus accepts it with the number of a pattern appended.
 const LONGEST_NAME: usize = 50;
 
 /// The settings of `registry-receivers`.
 #[derive(Debug, Clone)]
 pub(super) struct Configuration {
-    /// Where the registry's HTTP is: host and port.
+    /// Host and port of the registry's HTTP API.
     pub registry: String,
-    /// NATS, if that is the bus.
+    /// Address of NATS, if that is the bus.
     pub nats: Option<String>,
-    /// Namespaces to subscribe in.
+    /// Namespaces of the subscriptions.
     pub namespaces: Vec<String>,
-    /// Which identities; one connection a namespace and pattern.
+    /// Patterns of identities; one connection for each namespace and pattern.
     pub patterns: Vec<Pattern>,
-    /// What the receivers of each namespace are called, with `-1`, `-2` … behind it for each pattern.
+    /// Prefix of the receivers' names in each namespace; `-1`, `-2` … is appended for each pattern.
     pub name: String,
     /// Identities that the receivers register themselves, in each namespace.
     pub identities: u64,
-    /// Opens the namespaces.
+    /// The token for the namespaces.
     pub token: Option<String>,
-    /// Bounds of the observer's own HTTP.
+    /// Limits of the observer's own HTTP server.
     pub limits: Limits,
 }
 
-/// Reads them.
+/// Reads the settings.
 ///
 /// Errors: every problem at once
 pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {

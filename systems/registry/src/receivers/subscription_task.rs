@@ -1,4 +1,4 @@
-//! What one subscription needs, over whichever bus.
+//! The inputs of one subscription, over any bus.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,10 +6,10 @@ use tokio::sync::mpsc;
 
 use super::arrivals::Arrivals;
 
-/// What all connections write into; held for a delivery at a time.
+/// The counts that all connections write to; locked for one delivery at a time.
 pub(super) type SharedArrivals = Arc<Mutex<Arrivals>>;
 
-/// Reports whether a subscription is in effect.
+/// Reports whether a subscription is active.
 pub(super) type ReadySender = mpsc::UnboundedSender<Result<(), String>>;
 
 /// One subscription and where it records its deliveries.
@@ -18,7 +18,7 @@ pub(super) struct SubscriptionTask {
     pub registry: String,
     pub namespace: String,
     pub pattern: String,
-    /// Under which what is stored for it is kept while it is away.
+    /// Its name: deliveries are stored under it while it is absent.
     pub name: String,
     pub token: Option<String>,
     pub arrivals: SharedArrivals,

@@ -14,9 +14,9 @@ use super::arrivals::LastSeen;
 use super::subscription_task::SubscriptionTask;
 use crate::message::{Acknowledgement, decode};
 
-/// Acknowledgements sent at a time.
+/// Acknowledgements that are sent together.
 const BATCH: usize = 256;
-/// Pauses between attempts to subscribe anew.
+/// Pauses between attempts to subscribe again.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -68,15 +68,15 @@ async fn connect(recipient: &SubscriptionTask) -> Result<Socket, String> {
     Ok(socket)
 }
 
-/// A pattern as a part of a path: every byte that could mean something else there as `%XX`.
+/// A pattern as a part of a path: every byte with a special meaning there becomes `%XX`.
 fn escaped(pattern: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~*".contains(&byte);
     let one = |byte| if plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") };
     pattern.bytes().map(one).collect()
 }
 
-/// Counts and acknowledges until the connection ends. What is there already is counted before it
-/// is acknowledged, all in one frame.
+/// Counts and acknowledges until the connection ends. Deliveries that are already there are counted
+/// before they are acknowledged, all in one frame.
 async fn listen(mut socket: Socket, recipient: &SubscriptionTask) {
     let mut last = LastSeen::default();
     let mut batch = Vec::new();
@@ -99,7 +99,7 @@ async fn listen(mut socket: Socket, recipient: &SubscriptionTask) {
     }
 }
 
-/// Counts a frame; gives the delivery's id if it is to be acknowledged.
+/// Counts a frame; returns the delivery's id if it must be acknowledged.
 fn count(frame: &Frame, recipient: &SubscriptionTask, last: &mut LastSeen) -> Option<String> {
     let now = monotonic();
     let payload = frame.as_payload();

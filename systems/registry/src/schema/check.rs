@@ -1,4 +1,4 @@
-//! Holds metadata against a schema, puts in what is not given, and brings timestamps into one form.
+//! Checks metadata against a schema, fills in defaults, and normalises timestamps.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use filtering::words::{below, clip, unknown};
 /// Characters of a stored timestamp: `2026-11-21T13:40:00.000Z`.
 const STAMP: usize = 24;
 
-/// Holds an object against its fields and completes it.
+/// Checks an object against its fields and fills in defaults.
 pub fn check(
     object_fields: &ObjectFields,
     object: &mut Map<String, Value>,
@@ -24,7 +24,7 @@ pub fn check(
     check.errors
 }
 
-/// Holds one value against its kind and brings it into its form.
+/// Checks one value against its kind and normalises it.
 pub fn check_value(kind: &FieldKind, value: &mut Value, at: &str) -> SchemaErrors {
     let mut check = Checker { now: 0, errors: SchemaErrors::default() };
     check.value(kind, value, at);
@@ -117,7 +117,7 @@ impl Checker {
     }
 }
 
-/// An instant in its one form.
+/// An instant in its normal form.
 fn to_timestamp(value: &Value) -> Result<String, String> {
     let to_timestamp = match value {
         Value::String(text) => text

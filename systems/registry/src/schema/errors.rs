@@ -4,27 +4,27 @@ use std::fmt::Write;
 
 use crate::api_error::{ApiError, Code};
 
-/// How many errors are listed beside the first.
+/// Errors that are listed in addition to the first.
 const TOLD: usize = 9;
 
-/// What is wrong, each with its place.
+/// Errors, each with its place.
 #[derive(Debug, Default)]
 pub struct SchemaErrors(Vec<(String, String)>);
 
 impl SchemaErrors {
-    /// One more.
+    /// Adds an error.
     pub fn add(&mut self, at: &str, message: impl Into<String>) {
         self.0.push((at.to_owned(), message.into()));
     }
 
-    /// Those of another document.
+    /// Adds the errors of another document.
     pub fn append(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// The first error with the others in its message.
+    /// The first error, with the others in its message.
     ///
-    /// Errors: with the code, if there is anything
+    /// Errors: with this code, if there are any errors
     pub fn result(self, code: Code) -> Result<(), ApiError> {
         let mut all = self.0.into_iter();
         let Some((at, mut message)) = all.next() else {

@@ -1,4 +1,4 @@
-//! What a schema says of one field.
+//! The declaration of one field in a schema.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,35 @@ use serde_json::Value;
 pub struct ObjectFields {
     /// By name.
     pub fields: BTreeMap<String, Field>,
-    /// Whether there may be others, of any type.
+    /// Whether other fields are allowed, of any type.
     pub is_open: bool,
 }
 
 /// One field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// What it may hold.
+    /// Its allowed values.
     pub kind: FieldKind,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub is_required: bool,
-    /// What it holds when it is not given.
+    /// Its default value.
     pub default: Option<Value>,
-    /// Whether it holds the time of registration when it is not given.
+    /// Whether its default is the time of registration.
     pub is_now: bool,
-    /// Whether filters find it by an index.
+    /// Whether filters can use an index on it.
     pub is_indexed: bool,
 }
 
-/// What a field may hold. `null` is of no type.
+/// The allowed values of a field. `null` matches no kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldKind {
-    /// A string, of at most so many characters.
+    /// A string, with an optional limit on its characters.
     Text(Option<usize>),
     /// One of these strings.
     Enum(Vec<String>),
-    /// An array of one kind, of at most so many elements.
+    /// An array of one kind, with an optional limit on its elements.
     Array(Box<FieldKind>, Option<usize>),
-    /// An instant; kept as RFC 3339 in UTC with milliseconds, so that their order is that of text.
+    /// An instant; stored as RFC 3339 in UTC with milliseconds, so that text order is time order.
     Timestamp,
     /// `{"lat": …, "lon": …}` in degrees.
     GeoPoint,

@@ -1,9 +1,9 @@
-//! What metadata a namespace takes: fields with types, defaults and sizes, and which are indexed.
+//! The schema of a namespace's metadata: fields with types, defaults and sizes, and indexes.
 //!
-//! A schema is read once, when it is put, and refused whole if any part is wrong. Metadata are
-//! checked when they are registered; earlier registrations stay unchanged. `SCHEMAS.md` beside this
-//! crate describes both. In reading order: [`field`] defines a schema's fields, [`read`] parses
-//! them, [`check`] checks metadata.
+//! A schema is parsed once, when it is put, and refused completely if any part is wrong. Metadata
+//! are checked when they are registered; earlier registrations stay unchanged. `SCHEMAS.md` next to
+//! this crate describes both. In reading order: [`field`] defines a schema's fields, [`read`]
+//! parses them, [`check`] checks metadata.
 
 mod check;
 mod errors;
@@ -20,22 +20,22 @@ use field::ObjectFields;
 use filtering::path::Path;
 use filtering::value::is_nested_within;
 
-/// How deep metadata may be nested.
+/// Deepest nesting of metadata.
 const DEEPEST: usize = 16;
 
 /// The place of metadata in a request.
 const PLACE: &str = "/metadata";
 
-/// What metadata a namespace takes.
+/// The schema of a namespace's metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     object_fields: ObjectFields,
 }
 
 impl Schema {
-    /// Reads a schema.
+    /// Parses a schema.
     ///
-    /// Errors: `INVALID_SCHEMA` at the first thing that is wrong, the others named in its message
+    /// Errors: `INVALID_SCHEMA` at the first problem, with the others in its message
     pub fn parse(schema: &Value) -> Result<Self, ApiError> {
         read::read(schema).map(|object_fields| Self { object_fields })
     }
@@ -47,10 +47,10 @@ impl Schema {
         indexes
     }
 
-    /// Metadata after the check: with defaults filled in and timestamps in one form.
+    /// Checks metadata; returns them with defaults filled in and timestamps normalised.
     ///
-    /// Errors: `INVALID_METADATA` at the first thing that is wrong below `/metadata`, the others
-    /// named in its message
+    /// Errors: `INVALID_METADATA` at the first problem below `/metadata`, with the others in its
+    /// message
     pub fn apply(
         &self,
         mut metadata: Map<String, Value>,
@@ -77,8 +77,8 @@ fn add_indexes(object_fields: &ObjectFields, steps: &mut Vec<String>, indexes: &
     }
 }
 
-/// Refuses metadata that are too large, as JSON without white space, or too deep. To be asked
-/// before anything else looks at them.
+/// Refuses metadata that are too large, as JSON without white space, or too deep. Call it before
+/// other checks.
 ///
 /// Errors: `INVALID_METADATA` at `/metadata`
 pub fn check_size(metadata: &Map<String, Value>, most_bytes: usize) -> Result<(), ApiError> {
@@ -94,7 +94,7 @@ pub fn check_size(metadata: &Map<String, Value>, most_bytes: usize) -> Result<()
     }
 }
 
-/// Counts what is written.
+/// Counts written bytes.
 struct ByteCounter(usize);
 
 impl io::Write for ByteCounter {

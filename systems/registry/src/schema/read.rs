@@ -1,4 +1,4 @@
-//! From JSON to a schema, within bounds, with all that is wrong at once.
+//! Parses a schema from JSON within limits, and reports all problems at once.
 
 use serde_json::{Map, Value};
 
@@ -10,22 +10,22 @@ use filtering::path::LONGEST_PATH;
 use filtering::value::is_nested_within;
 use filtering::words::{below, unknown};
 
-/// How deep the JSON may be nested: checked first.
+/// Deepest nesting of the JSON: checked first.
 const DEEPEST: usize = 32;
 
 /// Most bytes of a schema, as JSON without white space.
 const LARGEST: usize = 64 * 1024;
 
-/// Most fields, those of objects within included.
+/// Most fields, including those of nested objects.
 const MOST_FIELDS: usize = 256;
 
 /// Most indexed fields.
 const MOST_INDEXES: usize = 16;
 
-/// What each field may say.
+/// Keys that every field may have.
 const COMMON: &[&str] = &["type", "required", "default"];
 
-/// The types, with what else a field of each may say.
+/// The types, with the additional keys of each.
 const TYPES: &[(&str, Type, &[&str])] = &[
     ("string", Type::Text, &["max_length", "index"]),
     ("enum", Type::Enum, &["values", "index"]),
@@ -54,7 +54,7 @@ enum Type {
     JsonObject,
 }
 
-/// Reads the fields of a namespace.
+/// Parses the fields of a namespace.
 pub fn read(schema: &Value) -> Result<ObjectFields, ApiError> {
     let refuse = |message: String| Err(ApiError::new(Code::InvalidSchema, message).at(""));
     if !is_nested_within(schema, DEEPEST) {
@@ -83,12 +83,12 @@ struct SchemaReader {
     indexes: usize,
 }
 
-/// What a field says, and where.
+/// The declaration of a field, and its place.
 #[derive(Clone, Copy)]
 struct Declaration<'a> {
     properties: &'a Map<String, Value>,
     at: &'a str,
-    /// Of how many names its path is.
+    /// Number of names in its path.
     depth: usize,
 }
 
@@ -99,7 +99,7 @@ impl SchemaReader {
         }
     }
 
-    /// The fields that an object has.
+    /// Parses the fields of an object.
     fn object_fields(
         &mut self,
         properties: &Map<String, Value>,
@@ -162,7 +162,7 @@ impl SchemaReader {
         Some(field)
     }
 
-    /// What a field or an element may hold, by its `type`.
+    /// The kind of a field or an element, from its `type`.
     fn typed<'a>(
         &mut self,
         properties: &'a Value,
@@ -209,7 +209,7 @@ impl SchemaReader {
         })
     }
 
-    /// What elements may hold: only a type, since neither default nor index makes sense for them.
+    /// The kind of elements: only a type, because neither default nor index makes sense for them.
     fn items(&mut self, declaration: Declaration<'_>) -> Option<FieldKind> {
         let at = below(declaration.at, "items");
         let Some(properties) = declaration.properties.get("items") else {

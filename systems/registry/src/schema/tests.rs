@@ -119,7 +119,7 @@ fn values_are_of_their_types() {
     for (metadata, at, message) in bad {
         let whole = with_owner(metadata);
         match apply(&schema, whole.clone()) {
-            // Objects within are open unless they say otherwise.
+            // Nested objects are open unless they say otherwise.
             Ok(_) => assert_eq!(at, "", "{whole}"),
             Err(error) => {
                 assert_eq!(error.code, Code::InvalidMetadata);
@@ -170,7 +170,7 @@ fn indexes_are_paths_as_filters_write_them() {
     }
 }
 
-/// The schema of one field.
+/// A schema with this one field.
 fn one(field: Value) -> Value {
     json!({"fields": {"f": field}})
 }

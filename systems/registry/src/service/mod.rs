@@ -1,7 +1,8 @@
 //! The operations of the registry, independent of HTTP, store and bus.
 //!
-//! Here requests meet the namespace's schema and quotas, the store and the bus; nothing here knows
-//! HTTP. A multicast's targets are those registered at the instant at which the store is asked.
+//! This module combines the namespace's schema and quotas with the store and the bus; it does not
+//! know HTTP. A multicast's targets are the identities that are registered when the store is
+//! queried.
 
 mod operations;
 mod quotas;
@@ -34,7 +35,7 @@ pub struct Service<S, B> {
 }
 
 impl<S: Store, B: Bus> Service<S, B> {
-    /// A registry that calls itself `coordinator` in the ids of its messages.
+    /// A registry; the ids of its messages contain `coordinator`.
     pub fn new(store: S, bus: Arc<B>, quotas: Quotas, metrics: Metrics, coordinator: &str) -> Self {
         Self {
             store,
@@ -48,13 +49,13 @@ impl<S: Store, B: Bus> Service<S, B> {
         }
     }
 
-    /// What it is bounded by.
+    /// Its quotas.
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
     }
 
     /// Removes expired identities and their subscriptions, counts the others, and checks store and
-    /// bus. Call it every [`EXPIRY_PERIOD`]; while the store is unavailable no identity expires
+    /// bus. Call it every [`EXPIRY_PERIOD`]. While the store is unavailable no identity expires
     /// there, and reads fail anyway.
     pub async fn expire(&self) {
         let expired = self.store.expire(self.store.now()).await;
@@ -69,8 +70,8 @@ impl<S: Store, B: Bus> Service<S, B> {
         forgetting.for_each_concurrent(FORGOTTEN_AT_ONCE, |gone| self.forget(gone)).await;
     }
 
-    /// Ends the subscription of an expired identity, unless it has registered again meanwhile: then
-    /// its subscription and stored deliveries are kept.
+    /// Ends the subscription of an expired identity, unless the identity has registered again
+    /// meanwhile: then its subscription and stored deliveries are kept.
     async fn forget(&self, gone: &Expired) {
         let back = self.store.get(&gone.namespace, &gone.name).await;
         if !matches!(back, Ok(Some(_))) {
@@ -83,11 +84,11 @@ impl<S: Store, B: Bus> Service<S, B> {
     }
 }
 
-/// How many subscriptions are ended at a time, where the bus has to ask a server for it.
+/// Number of subscriptions that are ended at the same time if the bus must ask a server.
 const FORGOTTEN_AT_ONCE: usize = 64;
 
-/// How often [`Service::expire`] looks: what has expired is invisible at its instant, and gone
-/// with its subscription at most this much later.
+/// Interval of [`Service::expire`]. An expired identity is invisible at once; its subscription ends
+/// at most this much later.
 pub const EXPIRY_PERIOD: std::time::Duration = std::time::Duration::from_millis(50);
 
 #[cfg(test)]

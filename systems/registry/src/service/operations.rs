@@ -1,4 +1,4 @@
-//! Each operation: what it checks, what it asks of store and bus.
+//! The operations: their checks, and their use of store and bus.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,53 +16,53 @@ use crate::schema::{self, Schema};
 use crate::store::{Registration, Store, StoredSchema};
 use filtering::Filter;
 
-/// What `register` is asked.
+/// The arguments of `register`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Register {
-    /// Who.
+    /// Name of the identity.
     pub identity: String,
-    /// With what properties.
+    /// Its metadata.
     pub metadata: Map<String, Value>,
-    /// For how long, in milliseconds; 0 is for ever, `None` what the registry likes.
+    /// Time to live in milliseconds; 0 is for ever, `None` the registry's default.
     pub ttl_ms: Option<u64>,
-    /// Whether the name may be taken already.
+    /// Whether an existing identity may be replaced.
     pub replace: bool,
 }
 
-/// What `multicast` is asked.
+/// The arguments of `multicast`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Multicast {
-    /// The recipients.
+    /// The filter that selects the recipients.
     pub filter: Filter,
     /// The payload; the caller checks
     /// [`Quotas::max_payload_bytes`](super::Quotas::max_payload_bytes).
     pub payload: Bytes,
-    /// What it is.
+    /// Media type of the payload.
     pub content_type: String,
-    /// How hard to try.
+    /// The delivery guarantee.
     pub semantics: Semantics,
     /// How long to wait for acknowledgements, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// What became of a multicast.
+/// The result of a multicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastResult {
-    /// Its id, which every delivery names.
+    /// Its id, which every delivery contains.
     pub message: String,
     /// One outcome for each target.
     pub outcomes: Vec<Outcome>,
 }
 
 impl MulticastResult {
-    /// How many targets ended so.
+    /// Number of targets with this status.
     pub fn count(&self, status: Status) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.status == status).count()
     }
 }
 
 impl<S: Store, B: Bus> Service<S, B> {
-    /// Registers an identity whose metadata the namespace's schema allows.
+    /// Registers an identity; the namespace's schema must allow its metadata.
     ///
     /// Errors: `INVALID_IDENTITY`, `INVALID_METADATA`, `QUOTA_EXCEEDED`, `ALREADY_EXISTS`
     pub async fn register(
@@ -85,7 +85,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         Ok(registered)
     }
 
-    /// Metadata as the schema would have them.
+    /// Checks quotas; returns the metadata after the schema's check.
     async fn check_quotas(
         &self,
         namespace: &str,
@@ -100,12 +100,12 @@ impl<S: Store, B: Bus> Service<S, B> {
             }
             None => metadata,
         };
-        // Defaults may have made them larger.
+        // Defaults may have made the metadata larger.
         schema::check_size(&metadata, most)?;
         Ok(metadata)
     }
 
-    /// Takes an identity out, with its subscription; `false` if it was not there.
+    /// Removes an identity with its subscription; `false` if it did not exist.
     pub async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, ApiError> {
         let was_there = self.store.unregister(namespace, name).await?;
         if was_there {
@@ -114,7 +114,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         Ok(was_there)
     }
 
-    /// Who goes by this name.
+    /// The identity with this name.
     ///
     /// Errors: `NOT_FOUND`
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Arc<Identity>, ApiError> {
@@ -124,7 +124,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         })
     }
 
-    /// One page of those that match.
+    /// One page of matching identities.
     pub async fn enumerate(&self, namespace: &str, query: &Query) -> Result<Page, ApiError> {
         let begun = std::time::Instant::now();
         let mut page = self.store.find(namespace, query).await;
@@ -138,8 +138,8 @@ impl<S: Store, B: Bus> Service<S, B> {
 
     /// Sends one message to all that match, and returns the outcome of each.
     ///
-    /// Errors: `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; what
-    /// the bus cannot do is an outcome
+    /// Errors: `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; failures of the
+    /// bus are outcomes
     pub async fn multicast(
         &self,
         namespace: &str,
@@ -171,7 +171,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         self.store.open(namespace).await
     }
 
-    /// Creates an unknown namespace that has receivers; returns whether it did. Receivers on NATS
+    /// Creates an unknown namespace if it has receivers; returns whether it did. Receivers on NATS
     /// do not ask the registry to subscribe, so the first request creates their namespace.
     async fn opens(&self, namespace: &str, error: Option<&ApiError>) -> Result<bool, ApiError> {
         let is_unknown = error.is_some_and(|error| error.code == Code::UnknownNamespace);

@@ -1,4 +1,4 @@
-//! What one namespace or one request may take, and how many namespaces there may be.
+//! Limits of one namespace or one request, and of the number of namespaces.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use crate::api_error::{ApiError, Code};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Bounds, each with a default and a setting of its name.
+/// Limits, each with a default and a setting of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quotas {
-    /// Namespaces; 0 is no bound.
+    /// Most namespaces; 0 is unlimited.
     pub max_namespaces: u64,
-    /// Identities in a namespace; 0 is no bound.
+    /// Most identities in a namespace; 0 is unlimited.
     pub max_identities: u64,
-    /// Bytes of one identity's metadata, as JSON.
+    /// Most bytes of one identity's metadata, as JSON.
     pub max_metadata_bytes: u64,
-    /// Bytes of one payload.
+    /// Most bytes of one payload.
     pub max_payload_bytes: u64,
-    /// Time to live of a registration that names none, in milliseconds; 0 is for ever.
+    /// Default time to live, in milliseconds; 0 is for ever.
     pub default_ttl_ms: u64,
-    /// Longest time to live, in milliseconds; 0 is no bound.
+    /// Longest time to live, in milliseconds; 0 is unlimited.
     pub max_ttl_ms: u64,
     /// Longest wait for acknowledgements, in milliseconds.
     pub max_timeout_ms: u64,
-    /// Multicasts at a time.
+    /// Concurrent multicasts.
     pub multicasts_in_flight: usize,
     /// Largest page of an enumeration.
     pub max_page: usize,
-    /// Bytes of a page, as JSON; one identity always fits.
+    /// Most bytes of a page, as JSON; one identity is always allowed.
     pub max_page_bytes: u64,
-    /// How deep a filter may be nested.
+    /// Deepest nesting of a filter.
     pub filter_depth: usize,
-    /// How many clauses a filter may have.
+    /// Most clauses of a filter.
     pub filter_clauses: usize,
 }
 
@@ -66,18 +66,18 @@ impl Quotas {
         }
     }
 
-    /// The bounds of filters.
+    /// The limits of filters.
     pub fn filters(&self) -> filtering::Bounds {
         filtering::Bounds { depth: self.filter_depth, clauses: self.filter_clauses }
     }
 
-    /// How long a registration lives: what was asked for, else the default; 0 is for ever.
+    /// The time to live of a registration: as requested, otherwise the default; 0 is for ever.
     ///
     /// Shape:  milliseconds; `None` for ever
     /// Errors: `QUOTA_EXCEEDED` beyond the longest allowed
     pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, ApiError> {
         let is_beyond = |ttl| self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms);
-        // A default beyond the limit is lowered to it: only a request can ask for too much.
+        // A default above the limit is reduced to the limit: only requests can exceed it.
         let default = self.default_ttl_ms;
         let default = if is_beyond(default) { self.max_ttl_ms } else { default };
         let ttl = asked_ms.unwrap_or(default);
@@ -97,14 +97,14 @@ pub struct MulticastLimiter {
 }
 
 impl MulticastLimiter {
-    /// With so many places.
+    /// A limit of this many.
     pub fn new(places: usize) -> Self {
         Self { places: Semaphore::new(places) }
     }
 
-    /// A place, until dropped.
+    /// One of the places, until dropped.
     ///
-    /// Errors: `QUOTA_EXCEEDED`, worth another try
+    /// Errors: `QUOTA_EXCEEDED`, if all are taken; try again later
     pub fn acquire(&self) -> Result<SemaphorePermit<'_>, ApiError> {
         self.places.try_acquire().map_err(|_| {
             ApiError::new(Code::QuotaExceeded, "too many multicasts at a time; retry later")

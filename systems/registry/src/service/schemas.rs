@@ -1,4 +1,4 @@
-//! Schemas as they were last read, so that a registration does not read its schema anew.
+//! Caches parsed schemas, so that registrations need not parse them again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,21 @@ use serde_json::Value;
 use crate::api_error::ApiError;
 use crate::schema::Schema;
 
-/// One for each namespace that has one.
+/// One entry for each namespace with a schema.
 #[derive(Debug, Default)]
 pub(super) struct SchemaCache {
     read: Mutex<HashMap<String, CachedSchema>>,
 }
 
-/// A document and what it says.
+/// A document and its parsed schema.
 type CachedSchema = (Arc<Value>, Arc<Schema>);
 
 impl SchemaCache {
-    /// The schema that a document says; read once as long as the store gives the same document.
+    /// The parsed schema of a document; parsed once for as long as the store returns the same
+    /// document.
     ///
-    /// Errors: those of [`Schema::parse`]; the store holds only what was parsed once
+    /// Errors: those of [`Schema::parse`]; the store contains only documents that were parsed
+    /// before
     pub fn of(&self, namespace: &str, document: Arc<Value>) -> Result<Arc<Schema>, ApiError> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, schema)) = read.get(namespace)

@@ -1,4 +1,4 @@
-//! What happens between store and bus, with a bus that looks on.
+//! The interplay of store and bus, with a bus that records calls.
 
 use std::sync::{Mutex, OnceLock, Weak};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::bus::Outcome;
 use crate::message::{Message, Semantics};
 use crate::store::embedded::Embedded;
 
-/// A bus that is away, notes who is forgotten, and registers `b` anew when `a` is.
+/// A bus that is unavailable, records forgotten identities, and registers `b` again when `a` is
+/// forgotten.
 #[derive(Debug, Default)]
 struct StubBus {
     service: OnceLock<Weak<Service<Embedded, StubBus>>>,

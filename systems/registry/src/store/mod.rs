@@ -1,9 +1,9 @@
-//! Keeps who is registered.
+//! Stores registered identities.
 //!
-//! A store is the truth about a registry's namespaces: what one coordinator registers, every
-//! coordinator on the same store finds, and an acknowledged registration is there after a restart
-//! as far as the store is durable. What has expired is gone at that instant, whether it has been
-//! cleaned up or not.
+//! A store has the authoritative state of a registry's namespaces: every coordinator on the same
+//! store finds what another one registers, and an acknowledged registration survives a restart if
+//! the store is durable. An expired identity is gone at that instant, whether it has been cleaned
+//! up or not.
 
 pub mod embedded;
 pub mod redis;
@@ -19,57 +19,58 @@ use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
 
-/// What `register` asks for, checked but for what only the store can see.
+/// The arguments of `register`; everything is checked that does not depend on the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registration {
-    /// Who.
+    /// Name of the identity.
     pub name: Arc<str>,
-    /// With what properties.
+    /// Its metadata.
     pub metadata: Map<String, Value>,
-    /// For how long, in milliseconds; `None` for ever.
+    /// Time to live in milliseconds; `None` is for ever.
     pub ttl_ms: Option<u64>,
-    /// Whether an identity of that name may be there already (a heartbeat, a change).
+    /// Whether an identity with that name may already exist (a heartbeat, a change).
     pub replace: bool,
-    /// How many identities the namespace may hold; 0 is no limit.
+    /// Most identities in the namespace; 0 is unlimited.
     pub quota: u64,
 }
 
-/// A namespace's schema as stores keep it, as JSON.
+/// A namespace's schema in a store, as JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StoredSchema {
-    /// An opaque document to the store; `None` before one was put.
+    /// The document, opaque to the store; `None` until one is put.
     pub schema: Option<Arc<Value>>,
-    /// Which fields to index.
+    /// The fields to index.
     pub indexes: Vec<String>,
 }
 
-/// Who is gone because their time was over.
+/// An expired identity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Expired {
-    /// Where.
+    /// Its namespace.
     pub namespace: Arc<str>,
-    /// Who.
+    /// Its name.
     pub name: Arc<str>,
 }
 
-/// One figure of a kind of store, for metrics.
+/// A figure of a store, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figure {
-    /// As metrics are named; a counter's ends in `_total`.
+    /// The name of the metric; a counter's name ends in `_total`.
     pub name: &'static str,
-    /// What it counts, in a sentence.
+    /// A sentence that says what it counts.
     pub help: &'static str,
-    /// Since the start for a counter, else now.
+    /// For a counter since the start, otherwise the current value.
     pub value: u64,
 }
 
-/// Where identities are kept.
+/// A store of identities.
 ///
-/// A namespace that is new may be one too many, wherever it would come to be: `QUOTA_EXCEEDED`.
-/// Every method may fail with `UNAVAILABLE` when the store is away; nothing is half done then.
+/// Every method that creates a namespace may fail with `QUOTA_EXCEEDED` because there are too many.
+/// Every method may fail with `UNAVAILABLE` when the store is unavailable; then nothing is half
+/// done.
 pub trait Store: Send + Sync + 'static {
-    /// Registers, atomically. A namespace comes to be with its first registration or schema, or by
-    /// [`Store::open`].
+    /// Registers an identity, atomically. The first registration or schema creates a namespace, and
+    /// so does [`Store::open`].
     ///
     /// Errors: `ALREADY_EXISTS` without `replace`, `QUOTA_EXCEEDED`
     fn register(
@@ -78,21 +79,21 @@ pub trait Store: Send + Sync + 'static {
         registration: Registration,
     ) -> impl Future<Output = Result<Arc<Identity>, ApiError>> + Send;
 
-    /// Takes an identity out; `false` if it was not there.
+    /// Removes an identity; `false` if it did not exist.
     fn unregister(
         &self,
         namespace: &str,
         name: &str,
     ) -> impl Future<Output = Result<bool, ApiError>> + Send;
 
-    /// Who goes by this name.
+    /// The identity with this name.
     fn get(
         &self,
         namespace: &str,
         name: &str,
     ) -> impl Future<Output = Result<Option<Arc<Identity>>, ApiError>> + Send;
 
-    /// One page of those that a query matches.
+    /// One page of identities that match a query.
     ///
     /// Errors: `UNKNOWN_NAMESPACE`, `INVALID_CURSOR`
     fn find(
@@ -101,7 +102,7 @@ pub trait Store: Send + Sync + 'static {
         query: &Query,
     ) -> impl Future<Output = Result<Page, ApiError>> + Send;
 
-    /// The names of all that a filter matches, in no order.
+    /// The names of all that match a filter, in no particular order.
     ///
     /// Errors: `UNKNOWN_NAMESPACE`
     fn targets(
@@ -110,10 +111,10 @@ pub trait Store: Send + Sync + 'static {
         filter: &Filter,
     ) -> impl Future<Output = Result<Vec<Arc<str>>, ApiError>> + Send;
 
-    /// Makes a namespace be, empty if it is new.
+    /// Creates a namespace, empty if it is new.
     fn open(&self, namespace: &str) -> impl Future<Output = Result<(), ApiError>> + Send;
 
-    /// Replaces the namespace's schema, and makes the namespace if need be.
+    /// Replaces the namespace's schema; creates the namespace if necessary.
     fn put_schema(
         &self,
         namespace: &str,
@@ -126,25 +127,25 @@ pub trait Store: Send + Sync + 'static {
         namespace: &str,
     ) -> impl Future<Output = Result<Option<Arc<Value>>, ApiError>> + Send;
 
-    /// The time by which identities expire here.
+    /// The current time on the clock for expiry.
     fn now(&self) -> Millis;
 
     /// Removes and returns the identities that expired up to `now`; called about twenty times a
     /// second.
     fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, ApiError>> + Send;
 
-    /// How many are registered, by namespace.
+    /// Number of registered identities, by namespace.
     fn counts(&self) -> Vec<(Arc<str>, u64)>;
 
-    /// What there is to say about this store beside [`Store::counts`].
+    /// Figures of this store, in addition to [`Store::counts`].
     fn figures(&self) -> Vec<Figure>;
 
-    /// What is in force, for the ready line: kind, durability, version of the server, …
+    /// The effective configuration, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;
 }
 
-/// Longest life that is kept as it was asked for, in milliseconds: some 140,000 years, so that no
-/// instant is beyond what a floating-point number holds exactly.
+/// Longest time to live that is stored unchanged, in milliseconds: about 140,000 years. Longer
+/// instants would not fit exactly into a floating-point number.
 const LONGEST_LIFE: u64 = 1 << 52;
 
 fn already_registered(name: &str) -> ApiError {

@@ -1,9 +1,10 @@
-//! Who listens: subscriptions and the identities that they serve.
+//! Subscriptions and the identities that they serve.
 //!
 //! A subscription serves one identity (`user-7`) or all whose name has a prefix (`user-*`, `*`).
 //! The most specific one serves an identity: the exact name before the longest prefix; among equal
 //! patterns the latest. So a message reaches each identity once. A named subscription remains while
-//! its receiver is absent: at-least-once messages wait for it, others go to connected receivers.
+//! its receiver is absent: at-least-once messages are stored for it, and other messages go to
+//! connected receivers.
 //!
 //! [`table`] finds the subscription of an identity.
 
@@ -15,12 +16,12 @@ use crate::identity;
 
 pub mod table;
 
-/// Which identities a subscription serves.
+/// The identities that a subscription serves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pattern {
-    /// One.
+    /// One identity.
     Name(String),
-    /// All that begin so.
+    /// All identities whose names begin with this.
     Prefix(String),
 }
 
@@ -52,7 +53,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Whether it stands for this identity.
+    /// Whether it matches this identity.
     pub fn fits(&self, identity: &str) -> bool {
         match self {
             Self::Name(name) => name == identity,
@@ -61,12 +62,12 @@ impl Pattern {
     }
 }
 
-/// What [`table`] has to know of a subscription on any bus.
+/// The properties of a subscription on any bus that [`table`] needs.
 pub trait Subscriber {
-    /// Unique within this process and never used again.
+    /// Unique within this process, and never used again.
     fn key(&self) -> u64;
 
-    /// Whether its receiver is there now.
+    /// Whether its receiver is present now.
     fn is_present(&self) -> bool;
 }
 

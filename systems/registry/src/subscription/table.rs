@@ -1,9 +1,9 @@
 //! Finds the subscription that serves an identity, among any number of them.
 //!
-//! Names are looked up by hash. Prefixes are kept in order: the longest prefix of a name is the
-//! greatest entry that is not behind the name, or a prefix of what that entry shares with the
-//! name; so a few steps find it however many prefixes there are. Each step is a search by halves
-//! that mostly compares numbers: it runs for each target of each multicast.
+//! Names are looked up by hash. Prefixes are sorted: the longest prefix of a name is the greatest
+//! entry that is not greater than the name, or a prefix of the part that this entry and the name
+//! share. So a few steps find it among any number of prefixes. Each step is a binary search that
+//! mostly compares numbers, because it runs for each target of each multicast.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use super::{Pattern, Subscriber};
 
-/// Who may serve a message.
+/// The subscriptions that may serve a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiverScope {
-    /// Only those who are there.
+    /// Only those with a present receiver.
     Present,
-    /// Also those who are away; of one pattern's, those who are there come first.
+    /// Also those with an absent receiver; among those with the same pattern, present ones come
+    /// first.
     Known,
 }
 
@@ -30,33 +31,33 @@ pub struct Table<S> {
 #[derive(Debug)]
 struct NamespaceTable<S> {
     names: HashMap<Box<str>, Vec<Arc<S>>>,
-    /// In the order of their prefixes.
+    /// Sorted by prefix.
     prefixes: Vec<Prefix<S>>,
 }
 
 #[derive(Debug)]
 struct Prefix<S> {
-    /// The first bytes of it, as a number that has their order.
+    /// Its first bytes, as a number with the same order.
     head: u128,
     bytes: Box<[u8]>,
     list: Vec<Arc<S>>,
 }
 
-/// Who serves some of the targets.
+/// The targets of one subscription.
 #[derive(Debug)]
 pub struct Group<S> {
-    /// Who serves them.
+    /// The subscription.
     pub subscription: Arc<S>,
-    /// How many.
+    /// Number of its targets.
     pub count: usize,
 }
 
-/// Targets by who serves them.
+/// Targets grouped by subscription.
 #[derive(Debug)]
 pub struct Groups<S> {
-    /// Those who serve any.
+    /// The subscriptions that serve targets.
     pub groups: Vec<Group<S>>,
-    /// The targets of one group behind those of the other, each group's in the order given.
+    /// The targets, group by group; each group keeps the given order.
     pub targets: Vec<Arc<str>>,
     /// Targets without a subscription.
     pub unserved: Vec<Arc<str>>,
@@ -75,7 +76,7 @@ impl<S> Default for NamespaceTable<S> {
 }
 
 impl<S: Subscriber> Table<S> {
-    /// Adds a subscription; it comes before those that have the same pattern already.
+    /// Adds a subscription; it takes precedence over earlier ones with the same pattern.
     pub fn insert(&mut self, namespace: &Arc<str>, pattern: &Pattern, subscription: Arc<S>) {
         let room = self.namespaces.entry(Arc::clone(namespace)).or_default();
         let list = match pattern {
@@ -85,7 +86,7 @@ impl<S: Subscriber> Table<S> {
         list.push(subscription);
     }
 
-    /// Takes a subscription out, if it is there.
+    /// Removes a subscription, if it exists.
     pub fn remove(&mut self, namespace: &str, pattern: &Pattern, key: u64) -> Option<Arc<S>> {
         let room = self.namespaces.get_mut(namespace)?;
         let removed = match pattern {
@@ -121,18 +122,18 @@ impl<S: Subscriber> Table<S> {
         self.namespaces.contains_key(namespace)
     }
 
-    /// Those that stand for this identity alone.
+    /// Subscriptions to this identity alone.
     pub fn alone(&self, namespace: &str, name: &str) -> Vec<Arc<S>> {
         let list = self.namespaces.get(namespace).and_then(|room| room.names.get(name));
         list.cloned().unwrap_or_default()
     }
 
-    /// Who serves an identity.
+    /// The subscription that serves an identity.
     pub fn serving(&self, namespace: &str, name: &str, scope: ReceiverScope) -> Option<&Arc<S>> {
         self.namespaces.get(namespace)?.serving(name, scope)
     }
 
-    /// Targets by who serves them.
+    /// Groups targets by subscription.
     pub fn group(
         &self,
         namespace: &str,
@@ -164,7 +165,7 @@ impl<S: Subscriber> Table<S> {
     }
 }
 
-/// Puts targets in the order of their groups, whose positions are given.
+/// Sorts targets by group; `served` has the index of each target's group.
 fn side_by_side<S>(groups: &[Group<S>], served: Vec<(usize, Arc<str>)>) -> Vec<Arc<str>> {
     let mut end = 0;
     let begin = |group: &Group<S>| {
@@ -190,7 +191,7 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, key: u64) {
-        // 2⁶⁴ over the golden ratio: neighbours end up far apart in the upper bits, too.
+        // 2⁶⁴ divided by the golden ratio: consecutive keys differ in the upper bits, too.
         self.0 = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
@@ -214,13 +215,13 @@ impl<S: Subscriber> NamespaceTable<S> {
             } else if let Some(found) = choose(list, scope) {
                 return Some(found);
             } else {
-                // No subscription to this prefix fits: try a shorter one.
+                // No allowed subscription has this prefix: try a shorter one.
                 rest = prefix_before(rest, bytes.len())?;
             }
         }
     }
 
-    /// The place behind all prefixes that are not behind this text.
+    /// The index after all prefixes that are not greater than this text.
     fn behind(&self, text: &[u8]) -> usize {
         let head = head(text);
         self.prefixes.partition_point(|prefix| match prefix.head.cmp(&head) {
@@ -230,7 +231,7 @@ impl<S: Subscriber> NamespaceTable<S> {
         })
     }
 
-    /// Those who have this prefix; made if there are none.
+    /// The subscriptions with this prefix; adds the prefix if it is missing.
     fn prefix_mut(&mut self, bytes: &[u8]) -> &mut Vec<Arc<S>> {
         let mut at = self.behind(bytes);
         if at > 0 && *self.prefixes[at - 1].bytes == *bytes {
@@ -243,7 +244,7 @@ impl<S: Subscriber> NamespaceTable<S> {
     }
 }
 
-/// The first bytes of a text as a number; of two texts the one that comes first has no greater one.
+/// The first bytes of a text as a number; a smaller text never has a greater number.
 fn head(text: &[u8]) -> u128 {
     let mut first = [0; 16];
     let count = text.len().min(first.len());
@@ -251,23 +252,23 @@ fn head(text: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Takes the subscription of this key out of a list.
+/// Removes the subscription with this key from a list.
 fn take<S: Subscriber>(list: &mut Vec<Arc<S>>, key: u64) -> Option<Arc<S>> {
     let at = list.iter().position(|subscription| subscription.key() == key)?;
     Some(list.remove(at))
 }
 
-/// What remains to be looked at behind a prefix of this length; `None` behind the empty one.
+/// The part to search after a prefix of this length; `None` after the empty prefix.
 fn prefix_before(rest: &[u8], length: usize) -> Option<&[u8]> {
     length.checked_sub(1).map(|shorter| &rest[..shorter])
 }
 
-/// How many bytes two strings have in common at their beginning.
+/// Length of the common prefix.
 fn shared(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// The last one that is there, else, if that is enough, the last one.
+/// The last present subscription; otherwise, if the scope allows it, the last one.
 fn choose<S: Subscriber>(list: &[Arc<S>], scope: ReceiverScope) -> Option<&Arc<S>> {
     let present = list.iter().rev().find(|subscription| subscription.is_present());
     match scope {

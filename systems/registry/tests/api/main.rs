@@ -1,5 +1,5 @@
-//! The registry over HTTP, as a client sees it: every operation, every refusal, and nothing changed
-//! by what was refused.
+//! The registry over HTTP, from a client's view: every operation, every refusal, and no changes by
+//! refused requests.
 
 mod operations;
 mod refusals;

@@ -1,4 +1,4 @@
-//! What each operation does.
+//! The effect of each operation.
 
 use serde_json::json;
 
@@ -92,13 +92,13 @@ fn a_subscription_is_ended_by_its_name_for_good() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whatever the limit says, a page ends where its bytes do; nobody is lost at the seam.
+/// With any limit, a page ends at its byte limit, and no identity is lost between pages.
 #[test]
 fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {
     let most = 4 << 10;
     let house = TestRegistry::with(&[("max_page_bytes", "4KiB")]);
     for number in 0..20 {
-        // One of them alone is larger than a page may be.
+        // One identity alone is larger than a page may be.
         let size = if number == 7 { 3 * most } else { 1_000 };
         let metadata = json!({ "number": number, "fat": "x".repeat(size) });
         let body = json!({ "identity": format!("u{number:02}"), "metadata": metadata });

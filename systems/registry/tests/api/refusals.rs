@@ -63,12 +63,12 @@ fn what_is_no_json_is_refused_with_line_and_column() {
         assert_eq!(answer.refusal().0, 400, "{body:?}: {}", answer.body);
         assert!(answer.body.to_string().contains("column"), "{body:?}: {}", answer.body);
     }
-    // So deep that a reader that recurses without bound would not live to tell.
+    // So deep that an unbounded recursive parser would crash.
     let abyss = [vec![b'['; 200_000], vec![b']'; 200_000]].concat();
     assert_eq!(house.ask("POST", "/v1/n/enumerate", &[], &abyss).status, 400);
 }
 
-/// So many zero bytes; three of them are four letters.
+/// This many zero bytes; three bytes make four letters.
 fn base64_of(bytes: usize) -> String {
     let rest = ["", "AA==", "AAA="][bytes % 3];
     "AAAA".repeat(bytes / 3) + rest
@@ -83,7 +83,7 @@ fn sizes_are_bounded() {
     ]);
     let payload = "x".repeat(1025);
     let answer = house.post("/v1/n/multicast", &json!({ "payload": payload }));
-    // Nobody is registered, so the namespace is unknown; the payload is looked at first.
+    // Nobody is registered, so the namespace is unknown; but the payload is checked first.
     assert_eq!(answer.refusal(), (413, "TOO_LARGE", "/payload"));
     let fat = json!({ "identity": "a", "metadata": { "x": "x".repeat(1024) } });
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Namespaces: who may use which, and that they know nothing of each other.
+//! Namespaces: who may use which, and their isolation from each other.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A registry of a test's own, and a client of it.
+//! A registry for one test, and a client for it.
 
 use std::io::{Read, Write};
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 use serving::options::Options;
 use testing::{TestSystem, client};
 
-/// A registry on a thread, on a port of the kernel's choice; stopped when dropped.
+/// A registry on a thread, on a port that the kernel chose; stopped when dropped.
 pub struct TestRegistry {
-    /// What is in force, as its ready line says.
+    /// The effective configuration from its ready line.
     pub effective: Value,
     system: TestSystem,
 }
@@ -21,7 +21,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The code and the place of an error.
+    /// The status, code and place of an error.
     pub fn refusal(&self) -> (u16, &str, &str) {
         let error = &self.body["error"];
         let text = |key| error[key].as_str().unwrap_or("");
@@ -58,7 +58,7 @@ impl TestRegistry {
             body.len()
         );
         stream.write_all(head.as_bytes()).expect("it reads");
-        // A body that is too large is refused before it was read.
+        // A body that is too large is refused before it is read completely.
         let _ = stream.write_all(body);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
@@ -72,7 +72,7 @@ impl TestRegistry {
         }
     }
 
-    /// Everybody in a namespace, by name.
+    /// All identities in a namespace, by name.
     pub fn names(&self, namespace: &str) -> Vec<String> {
         let path = format!("/v1/{namespace}/enumerate");
         let answer = self.post(&path, &serde_json::json!({ "limit": 10_000 }));

@@ -1,8 +1,8 @@
-//! The filter language against an evaluator that shares no line with it: on random documents,
-//! random filters find the same identities whether they are evaluated one by one, found by a view
-//! without indexes, or found by a view with indexes, while identities come, change and go.
+//! The filter language, compared with an independent evaluator. Random filters on random documents
+//! must find the same identities in every way: evaluated one by one, found by a view without
+//! indexes, and found by a view with indexes, while identities are added, changed and removed.
 //!
-//! 100,000 documents, 1,000 filters; `PROOFLOAD_PROOF=1` takes ten times as many filters.
+//! 100,000 documents, 1,000 filters; `PROOFLOAD_PROOF=1` uses ten times as many filters.
 
 mod naive;
 mod random;
@@ -19,16 +19,16 @@ use serde_json::Value;
 
 use random::Source;
 
-/// Each has documents and filters of its own.
+/// Each round has its own documents and filters.
 const ROUNDS: u64 = 50;
 
-/// Documents of a round.
+/// Documents per round.
 const DOCUMENTS: usize = 2_000;
 
-/// When the filters ask; every tenth identity has gone by then.
+/// The time of the queries; every tenth identity has expired by then.
 const NOW: u64 = 1_000;
 
-/// The same identities thrice.
+/// The same identities in three forms.
 struct ThreeStores {
     all: BTreeMap<Arc<str>, Arc<Identity>>,
     plain: View,
@@ -58,7 +58,7 @@ impl ThreeStores {
         assert_eq!(self.indexed.remove(&name).is_some(), is_there);
     }
 
-    /// How many a filter finds, in all four ways.
+    /// The number of matches of a filter; checks that all ways agree.
     fn found(&self, json: &Value) -> Option<usize> {
         let filter = match Filter::parse(json, Bounds::default()) {
             Ok(filter) => filter,
@@ -97,7 +97,7 @@ fn filters_find_what_a_naive_evaluator_finds() {
     for seed in 0..ROUNDS {
         let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed));
         let mut trio = ThreeStores::new();
-        // Some of the first half are replaced or taken out while the second half arrives.
+        // Some of the first half are replaced or removed while the second half arrives.
         for number in 0..DOCUMENTS {
             trio.put(number, &mut source);
             match source.below(20) {
@@ -117,7 +117,7 @@ fn filters_find_what_a_naive_evaluator_finds() {
             trio.found(&source.filter());
         }
     }
-    // Filters that match some and not all, without which the above would show little.
+    // Filters that match some but not all identities; without them the test would show little.
     let all = filters * ROUNDS as usize;
     assert!(telling > all / 3, "{telling} of {all}");
 }

@@ -1,4 +1,5 @@
-//! The filter language once more, straight from its description: slow, recursive, on JSON itself.
+//! A second evaluator, straight from the description of the filter language: slow, recursive, on
+//! JSON itself.
 
 use std::cmp::Ordering;
 
@@ -53,7 +54,7 @@ fn below(operators: &Map<String, Value>, field: Option<&Value>) -> bool {
 }
 
 fn names(key: &str) -> Vec<String> {
-    // A character that no generated key has stands for an escaped dot for a moment.
+    // Temporarily replaces an escaped dot with a character that no generated key contains.
     let key = key.replace("\\.", "\u{1}");
     key.split('.').map(|name| name.replace('\u{1}', ".")).collect()
 }
@@ -135,7 +136,7 @@ fn order(one: &Value, other: &Value) -> Option<Ordering> {
 
 const SCALE: i128 = 1 << 60;
 
-/// A number in units of 2⁻⁶⁰. All that are generated are whole in them and below 2¹²⁷.
+/// A number in units of 2⁻⁶⁰. All generated numbers are whole in these units and below 2¹²⁷.
 fn scaled(number: &Value) -> i128 {
     let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
     integer.map(|integer| integer * SCALE).unwrap_or_else(|| {
@@ -145,8 +146,8 @@ fn scaled(number: &Value) -> i128 {
     })
 }
 
-/// Whether an expression of characters, `.`, `*`, `^` and `$` finds something in a text: the
-/// matcher by Rob Pike of "The Practice of Programming".
+/// Whether an expression of characters, `.`, `*`, `^` and `$` matches a part of a text: Rob Pike's
+/// matcher from "The Practice of Programming".
 fn finds(text: &str, expression: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let expression: Vec<char> = expression.chars().collect();

@@ -1,10 +1,10 @@
-//! Documents and filters that meet often: few fields, few values, and the awkward ones among them.
+//! Documents and filters that often match: few fields, few values, and difficult ones among them.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use serde_json::{Map, Value, json};
 
-/// What the indexed view indexes.
+/// The fields of the view with indexes.
 pub const INDEXED: [&str; 6] = ["a", "b", "place.floor", "place.x\\.y", "rare", "tags"];
 
 const FIELDS: [&str; 9] =
@@ -15,11 +15,11 @@ const TYPES: [&str; 10] =
 
 const EXPRESSIONS: [&str; 9] = ["a", "^a", "b$", "^$", "a.b", "a*b", "^.é*$", "", "^ab*a"];
 
-/// Randomness by a seed.
+/// A seeded source of random numbers.
 pub struct Source(pub Xoshiro256PlusPlus);
 
 impl Source {
-    /// A number from zero, below another.
+    /// A number from zero up to, but not including, `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.0.next_u64() % end as u64) as usize
     }
@@ -85,7 +85,8 @@ impl Source {
     fn text(&mut self) -> Value {
         let letters = ["a", "b", "é"];
         let tail: String = (0..self.below(4)).map(|_| self.one(&letters)).collect();
-        // Texts that begin alike for longer than an index looks, and one cut within a character.
+        // Texts that share a longer prefix than an index compares, and one that is cut within a
+        // character.
         let start = ["", "", "", "", &"a".repeat(47), &"b".repeat(60)][self.below(6)].to_owned();
         json!(start + &tail)
     }

@@ -1,4 +1,4 @@
-//! The wall clock is set while the store runs, and nobody's life changes.
+//! Setting the wall clock while the store runs does not change when identities expire.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ const DAY: u64 = 24 * 3_600 * 1_000;
 /// 2026-11-21T13:40:00Z, in milliseconds.
 const BEGIN: u64 = 1_795_268_400_000;
 
-/// Clocks that stand where they are put, in milliseconds.
+/// Clocks that show the given times, in milliseconds.
 #[derive(Debug)]
 struct ManualClock {
     wall: AtomicU64,
@@ -27,13 +27,13 @@ impl ManualClock {
         Arc::new(Self { wall: BEGIN.into(), monotonic: 70_000.into() })
     }
 
-    /// Time passes.
+    /// Lets time pass.
     fn reassign(&self, ms: u64) {
         self.wall.fetch_add(ms, Ordering::SeqCst);
         self.monotonic.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock.
     fn set(&self, wall: u64) {
         self.wall.store(wall, Ordering::SeqCst);
     }
@@ -88,7 +88,7 @@ async fn in_a_file_the_wall_clock_counts_again_after_a_restart() {
     a_life_is_as_long_as_it_was_to_be(&store, &hands).await;
     let end = store.register(HERE, mortal("bob", 60_000)).await.unwrap().expires_at.unwrap();
     drop(store);
-    // A machine that starts anew has its monotonic clock at naught.
+    // After a reboot the monotonic clock starts at zero.
     hands.monotonic.store(0, Ordering::SeqCst);
     hands.set(end - 1);
     let store = Embedded::open(durable()).unwrap();

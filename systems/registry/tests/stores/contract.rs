@@ -1,4 +1,4 @@
-//! What every store does alike.
+//! Behaviour that all stores share.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::requests::*;
 use crate::server::Server;
 use crate::temp_folder::TempFolder;
 
-/// One test of each name for each kind of store.
+/// Makes one test of each name for each kind of store.
 macro_rules! conduct {
     ($($name:ident,)*) => {
         mod memory {
@@ -82,7 +82,7 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     let error = store.register(HERE, second.clone()).await.unwrap_err();
     assert_eq!((error.code, error.at.as_deref()), (Code::AlreadyExists, Some("/identity")));
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(first));
-    // Replaced whole: the metadata, and the end that there is none of any more.
+    // Replaced completely: the metadata, and the expiry, which it no longer has.
     let replaced = store.register(HERE, Registration { replace: true, ..second }).await.unwrap();
     assert_eq!((replaced.expires_at, &replaced.metadata["m"]), (None, &json!(2)));
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(replaced));
@@ -93,7 +93,7 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     assert_eq!(all_identities(&*store, HERE).await, ["ada", "bob"].map(Arc::<str>::from));
 }
 
-/// Time passes: that is what is tested, and it is asked for, not guessed.
+/// Waits until an identity has expired by the store's clock.
 async fn until_expired(store: &impl Store, identity: &Identity) {
     while identity.is_alive(store.now()) {
         tokio::task::yield_now().await;
@@ -104,7 +104,7 @@ async fn who_has_expired_does_not_stand_in_the_way(store: Arc<impl Store>) {
     let full = |name| Registration { quota: 1, ..mortal(name, 40) };
     let given = store.register(HERE, full("ada")).await.unwrap();
     until_expired(&*store, &given).await;
-    // Nothing has cleaned up, and yet neither the name nor the place is taken.
+    // No clean-up has run, but name and quota are free again.
     let again = store.register(HERE, full("ada")).await.unwrap();
     until_expired(&*store, &again).await;
     store.register(HERE, Registration { ttl_ms: None, ..full("bob") }).await.unwrap();
@@ -115,14 +115,14 @@ async fn who_has_expired_does_not_stand_in_the_way(store: Arc<impl Store>) {
 }
 
 async fn life_ends_at_its_instant(store: Arc<impl Store>) {
-    // On a crowded machine a short life may be over before the first look.
+    // On a busy machine a short life may end before the first check.
     let mut ttl = 60;
     while times_seen_alive(&*store, ttl).await == 0 {
         ttl *= 2;
     }
 }
 
-/// Registers somebody and looks until he is gone; each look is right about the instant.
+/// Registers an identity and checks until it is gone; each check agrees with the time.
 async fn times_seen_alive(store: &impl Store, ttl: u64) -> usize {
     let given = store.register(HERE, mortal("ada", ttl)).await.unwrap();
     let end = given.expires_at.unwrap();
@@ -132,7 +132,7 @@ async fn times_seen_alive(store: &impl Store, ttl: u64) -> usize {
         let found = all_identities(store, HERE).await.len();
         let is_there = is_there(store, "ada").await;
         let after = store.now();
-        // Whatever is seen is true at some instant between the two.
+        // The answer was true at some instant between `before` and `after`.
         assert!(found == 1 || after >= end, "gone {} ms early", end - after);
         assert!(!is_there || before < end, "there {} ms late", before - end);
         seen += found;
@@ -178,7 +178,7 @@ async fn a_quota_holds_among_many_at_once(store: Arc<impl Store>) {
     assert!(results.into_iter().filter(Result::is_err).all(|error| refused(code(error))));
     let there = all_identities(&*store, HERE).await;
     assert_eq!(there.len(), 50);
-    // Whoever is in may stay and change; whoever leaves makes room for one.
+    // Existing identities may stay and change; a removed one makes space for another.
     let stay = Registration { quota: 50, replace: true, ..somebody(&there[0]) };
     store.register(HERE, stay).await.unwrap();
     assert!(store.unregister(HERE, &there[0]).await.unwrap());
@@ -190,7 +190,7 @@ async fn a_quota_holds_among_many_at_once(store: Arc<impl Store>) {
 async fn renewals_take_no_room(store: Arc<impl Store>) {
     let mut all = JoinSet::new();
     for round in 0..2 {
-        // The second time all forty are there, and the one that is new is the last to ask.
+        // In the second round all forty exist, and the new one comes last.
         for number in 0..40 + round {
             let store = store.clone();
             let name = format!("user-{number}");
@@ -258,7 +258,7 @@ async fn namespaces_know_nothing_of_each_other(store: Arc<impl Store>) {
     assert_eq!(store.get("a", "ada").await.unwrap(), None);
     assert_eq!(store.get("b", "ada").await.unwrap().unwrap().metadata["of"], "b");
     assert_eq!(store.find("a", &query(&json!({}), 5)).await.unwrap().total_count, 0);
-    // One that nobody opened is told from one that is empty.
+    // A namespace that was never opened differs from an empty one.
     let nowhere = query(&json!({}), 5);
     assert_eq!(code(store.find("c", &nowhere).await), Code::UnknownNamespace);
     assert_eq!(code(store.targets("c", &nowhere.filter).await), Code::UnknownNamespace);
@@ -297,7 +297,7 @@ async fn a_schema_is_kept_and_opens_its_namespace(store: Arc<impl Store>) {
     }
     let (on, in_three) = (query(&json!({"status": "on"}), 9), query(&json!({"room": 3}), 9));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);
-    // Other indexes find the same.
+    // With other indexes the results are the same.
     store.put_schema(HERE, stored(schema("room"), &["room"])).await.unwrap();
     assert_eq!(store.schema(HERE).await.unwrap(), Some(schema("room")));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);

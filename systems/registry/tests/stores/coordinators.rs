@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use crate::requests::*;
 use crate::server::Server;
 
-/// Changes one identity through one of two coordinators and looks through the other, over and over.
+/// Changes one identity through one of two coordinators and reads it through the other, repeatedly.
 async fn change_here_look_there(pair: [Arc<Redis>; 2], name: String, seed: u64) -> u64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for round in 0_u64..150 {
@@ -45,7 +45,7 @@ async fn what_one_changes_the_other_sees_at_once() {
     }
     assert_eq!(all.join_all().await.iter().sum::<u64>(), 1_200);
     assert_eq!(all_identities(&*pair[0], HERE).await, all_identities(&*pair[1], HERE).await);
-    // Nothing was read anew but at the beginning: the log carried it all.
+    // Everything was read only once, at the start; after that the log was enough.
     assert!(pair.iter().all(|store| figure(&**store, "registry_store_reloads_total") == 1));
 }
 
@@ -58,7 +58,7 @@ async fn a_schema_put_by_one_is_the_others() {
     let schema = Arc::new(json!({"fields": {"status": {"type": "string"}}}));
     one.put_schema(HERE, stored(schema.clone(), &["status"])).await.unwrap();
     assert_eq!(other.schema(HERE).await.unwrap(), Some(schema.clone()));
-    // One that comes later reads it with everything else.
+    // A coordinator that starts later reads it with everything else.
     assert_eq!(server.store().await.schema(HERE).await.unwrap(), Some(schema));
 }
 
@@ -68,7 +68,7 @@ async fn clean_up(store: Arc<Redis>, until: u64) -> Vec<(Arc<str>, Arc<str>)> {
         let is_over = identity::now() > until;
         let expired = store.expire(identity::now()).await.unwrap();
         gone.extend(expired.into_iter().map(|gone| (gone.namespace, gone.name)));
-        // Only a call that began after all of them were due may be the last one.
+        // Only a call that began after all of them were due may be the last.
         if is_over {
             return gone;
         }
@@ -133,7 +133,7 @@ async fn a_coordinator_follows_namespaces_that_others_opened() {
     one.register("a", somebody("ada")).await.unwrap();
     assert_eq!(other.counts(), []);
     other.expire(identity::now()).await.unwrap();
-    // What is asked for in the background is done before a question that is asked later.
+    // Work in the background finishes before a later query is answered.
     other.get("a", "ada").await.unwrap();
     assert_eq!(other.counts(), [("a".into(), 1)]);
 }
@@ -148,7 +148,7 @@ async fn a_gap_in_the_log_is_seen_and_everything_read_anew() {
         one.register(HERE, somebody(&format!("user-{number}"))).await.unwrap();
     }
     one.unregister(HERE, "ada").await.unwrap();
-    // Some entries that the other one needs are gone; then all are.
+    // First some entries that the other coordinator needs are removed, then all.
     for (length, expected, next) in [("10", 50, "bob"), ("0", 51, "cleo")] {
         server.tell::<u64>(&["XTRIM", "registry:here:log", "MAXLEN", "=", length]);
         let before = figure(&other, "registry_store_reloads_total");
@@ -156,7 +156,7 @@ async fn a_gap_in_the_log_is_seen_and_everything_read_anew() {
         assert_eq!(figure(&other, "registry_store_reloads_total"), before + 1);
         one.register(HERE, somebody(next)).await.unwrap();
     }
-    // Without a gap there is no reason to.
+    // Without a gap, nothing is read again.
     let before = figure(&other, "registry_store_reloads_total");
     assert!(is_there(&other, "cleo").await);
     assert_eq!(figure(&other, "registry_store_reloads_total"), before);
@@ -186,7 +186,7 @@ async fn data_that_are_deleted_are_gone_for_everybody() {
         assert!(is_there(&other, name).await);
     }
     server.tell::<()>(&["FLUSHALL"]);
-    // As many entries as before: only the epoch tells that they are other ones.
+    // As many entries as before: only the epoch shows that they are different.
     for name in ["cleo", "dan"] {
         one.register(HERE, somebody(name)).await.unwrap();
     }

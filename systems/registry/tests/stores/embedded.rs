@@ -68,10 +68,10 @@ async fn many_at_once_share_a_commit() {
     assert!(commits < 250, "{commits} commits for 500 registrations");
 }
 
-/// Says to the test how a child of it is told which file to use.
+/// The environment variable with the file's path, for a child process of the test.
 const FILE: &str = "PROOFLOAD_TEST_STORE_FILE";
 
-/// The child: registers, and says who is registered, until it is killed.
+/// The child process: registers identities and prints acknowledgements, until it is killed.
 async fn register_for_ever(path: &Path) {
     let store = Arc::new(Embedded::durable(path).unwrap());
     let mut all = JoinSet::new();
@@ -81,7 +81,7 @@ async fn register_for_ever(path: &Path) {
             for number in 0.. {
                 let name = format!("user-{}-{task}-{number}", std::process::id());
                 store.register(HERE, with(&name, &json!({"of": name}))).await.unwrap();
-                // One write a line, so that the last one is whole.
+                // One write per line, so that the last line is complete.
                 std::io::stdout().write_all(format!("ack {name}\n").as_bytes()).unwrap();
             }
         });
@@ -97,7 +97,7 @@ async fn a_store_killed_amid_registrations_loses_none() {
     let temp_folder = TempFolder::new("killed");
     let path = temp_folder.path("file");
     let mut acknowledged = BTreeSet::new();
-    // Again upon the same file: what a crash left is a good beginning, too.
+    // Several rounds on the same file, because a store must also start from what a crash left.
     for round in 1..=3 {
         let before = acknowledged.len();
         let mut child = Command::new(std::env::current_exe().unwrap())

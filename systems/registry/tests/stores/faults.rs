@@ -1,4 +1,4 @@
-//! Redis that goes away, hangs, comes back, and comes back without what it had.
+//! Redis that becomes unavailable, hangs, returns, and returns without its data.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio::task::JoinSet;
 use crate::requests::*;
 use crate::server::Server;
 
-/// Far beyond the two seconds that an operation may take at most.
+/// Far longer than the two seconds that an operation may take.
 const BOUND: Duration = Duration::from_secs(10);
 
-/// Each operation once; all of them must end within the bound.
+/// Runs each operation once; all must end within the limit.
 async fn everything(store: &Redis) -> Vec<Result<(), ApiError>> {
     let all = query(&json!({}), 5);
     let operations = async {
@@ -45,8 +45,8 @@ async fn nothing_is_available(store: &Redis) {
     }
 }
 
-/// Asks until the store is there again, as a client would; the bound is only for a store that never
-/// comes back.
+/// Retries until the store is available again, as a client would; the limit is only for a store
+/// that never returns.
 async fn until_available(store: &Redis) {
     let tries = async {
         while store.schema(HERE).await.is_err() {
@@ -64,7 +64,7 @@ async fn nobody_answers_where_there_is_no_redis() {
     assert_eq!(code(Redis::connect("no address").await), Code::Unavailable);
 }
 
-/// Registers one after the other until Redis was killed; the names that were acknowledged.
+/// Registers one after another until Redis is killed; returns the acknowledged names.
 async fn register_until_killed(
     store: Arc<Redis>,
     is_killed: Arc<AtomicBool>,
@@ -80,7 +80,7 @@ async fn register_until_killed(
         if was_killed {
             break;
         }
-        // A slow disk may make a living Redis seem away: then the next ones are tried.
+        // A slow disk may make a running Redis seem unavailable; then the next ones are tried.
         tokio::task::yield_now().await;
     }
     acknowledged
@@ -108,7 +108,8 @@ async fn redis_killed_amid_registrations_loses_none_and_halves_none() {
     let there: BTreeSet<_> = all_identities(&*store, HERE).await.into_iter().collect();
     assert!(there.len() >= 500);
     assert!(acknowledged.iter().all(|name| there.contains(name)), "one is lost");
-    // Whoever is there is there whole: in the hash, among those that end, and for others.
+    // Every identity is stored completely: in the hash, in the expiry set, and for other
+    // coordinators.
     let count = |words: &[&str]| server.tell::<usize>(words);
     assert_eq!(count(&["HLEN", "registry:here:identities"]), there.len());
     assert_eq!(count(&["ZCARD", "registry:here:expiry"]), there.len());
@@ -134,7 +135,8 @@ async fn a_redis_that_hangs_is_away_until_it_goes_on() {
     server.thaw();
     until_available(&store).await;
     assert_eq!(figure(&*store, "registry_store_reloads_total"), 1, "it is still the same Redis");
-    // What was asked for and given up may be done yet, one after the other, but then for everybody.
+    // An operation that failed by time-out may still be executed later, but then for every
+    // coordinator.
     let other = server.store().await;
     let same = async {
         while all_identities(&*store, HERE).await != all_identities(&other, HERE).await {
@@ -180,7 +182,7 @@ async fn a_redis_that_forgot_its_last_changes_is_believed() {
     assert_eq!(all_identities(&store, HERE).await.len(), 2);
     server.kill();
     server.restart();
-    // The same epoch, and as many entries as before: only the run tells that one is another.
+    // The same epoch, and as many entries as before: only the run shows that one is different.
     server.store().await.register(HERE, somebody("cleo")).await.unwrap();
     until_available(&store).await;
     assert_eq!(all_identities(&store, HERE).await, ["ada", "cleo"].map(Arc::<str>::from));

@@ -1,4 +1,4 @@
-//! Stores: one suite of conduct for all of them, and what each one promises beyond it.
+//! Stores: one common suite for all of them, and additional tests of each.
 //!
 //! Redis is a real one; each test starts its own.
 

@@ -1,4 +1,4 @@
-//! How many namespaces there may be.
+//! The limit of namespaces.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::temp_folder::TempFolder;
 
 const MOST: u64 = 5;
 
-/// Each of the stores is one coordinator's; they share what they keep.
+/// Each store belongs to one coordinator; both share their data.
 async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
     let [store, other] = &stores;
     store.register("a", somebody("ada")).await.unwrap();
     other.open("b").await.unwrap();
     store.put_schema("c", stored(Arc::default(), &[])).await.unwrap();
-    // Many new ones at once, some of which may share a commit: each could be the last that fits.
+    // Many new ones at once, some of which may share a commit: each could be the last allowed one.
     let mut all = JoinSet::new();
     for number in 0..40 {
         let store = stores[number % 2].clone();
@@ -30,7 +30,7 @@ async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
     let results = all.join_all().await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 2);
     assert!(results.into_iter().filter(Result::is_err).all(|it| code(it) == Code::QuotaExceeded));
-    // Nothing came to be of those that were refused, and those that are there go on.
+    // Refused ones left nothing behind, and existing ones still work.
     let there: BTreeSet<_> = store.counts().into_iter().map(|(namespace, _)| namespace).collect();
     assert!(there.len() as u64 <= MOST, "{there:?}");
     assert_eq!(code(store.register("d", somebody("ada")).await), Code::QuotaExceeded);
@@ -60,7 +60,7 @@ async fn in_a_file() {
     let settings = Settings { file, namespaces: MOST, ..Settings::default() };
     let store = Arc::new(Embedded::open(settings.clone()).unwrap());
     there_may_be_so_many([store.clone(), store]).await;
-    // Those of the file count.
+    // Namespaces in the file count, too.
     let again = Embedded::open(settings).unwrap();
     assert_eq!(again.counts().len() as u64, MOST);
     assert_eq!(code(again.open("one-more").await), Code::QuotaExceeded);
@@ -72,6 +72,6 @@ async fn in_redis() {
     let (one, other) = (server.store().await, server.store().await);
     there_may_be_so_many([one, other].map(|store| Arc::new(store.with_at_most(MOST)))).await;
     assert_eq!(server.tell::<u64>(&["SCARD", "registry:namespaces"]), MOST);
-    // Whoever has another bound keeps to its own.
+    // A coordinator with another limit uses its own.
     server.store().await.open("one-more").await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Short forms of what tests ask a store for.
+//! Short forms of the requests in these tests.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use registry::query::{Page, Query};
 use registry::store::{Registration, Store, StoredSchema};
 use serde_json::{Map, Value};
 
-/// The namespace of tests that need one only.
+/// The namespace of tests that need only one.
 pub const HERE: &str = "here";
 
-/// Somebody of no properties, for ever, who must not be there yet.
+/// An identity without metadata or expiry that must not exist yet.
 pub fn somebody(name: &str) -> Registration {
     Registration { name: name.into(), metadata: Map::new(), ttl_ms: None, replace: false, quota: 0 }
 }
 
-/// The same with properties.
+/// The same with metadata.
 pub fn with(name: &str, metadata: &Value) -> Registration {
     let metadata = metadata.as_object().expect("an object").clone();
     Registration { metadata, ..somebody(name) }
 }
 
-/// The same for so many milliseconds.
+/// The same with a time to live in milliseconds.
 pub fn mortal(name: &str, ttl_ms: u64) -> Registration {
     Registration { ttl_ms: Some(ttl_ms), ..somebody(name) }
 }
 
-/// A schema, and which fields it indexes.
+/// A schema with the fields that it indexes.
 pub fn stored(schema: Arc<Value>, indexes: &[&str]) -> StoredSchema {
     let indexes = indexes.iter().map(ToString::to_string).collect();
     StoredSchema { schema: Some(schema), indexes }
@@ -45,19 +45,19 @@ pub fn names(page: &Page) -> Vec<&str> {
     page.identities.iter().map(|identity| &*identity.name).collect()
 }
 
-/// Everybody in a namespace, by name.
+/// All names in a namespace, sorted.
 pub async fn all_identities(store: &impl Store, namespace: &str) -> Vec<Arc<str>> {
     let mut names = store.targets(namespace, &Filter::default()).await.unwrap();
     names.sort();
     names
 }
 
-/// Whether somebody is there.
+/// Whether an identity exists.
 pub async fn is_there(store: &impl Store, name: &str) -> bool {
     store.get(HERE, name).await.unwrap().is_some()
 }
 
-/// The code of what must be a fault.
+/// The code of a result that must be an error.
 pub fn code<T: std::fmt::Debug>(result: Result<T, ApiError>) -> Code {
     result.unwrap_err().code
 }

@@ -1,4 +1,4 @@
-//! A Redis of one's own, on a free port, ended and reaped with the test.
+//! A Redis for one test, on a free port, ended and reaped with the test.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::temp_folder::TempFolder;
 
-/// The server, or where it will be again.
+/// The server, possibly stopped.
 pub struct Server {
     child: Option<Child>,
     port: u16,
@@ -17,12 +17,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// One that keeps everything in memory.
+    /// A server that keeps everything in memory.
     pub fn start() -> Self {
         Self::of(false)
     }
 
-    /// One that writes each change to a file before it answers.
+    /// A server that writes each change to a file before it answers.
     pub fn durable() -> Self {
         Self::of(true)
     }
@@ -30,7 +30,7 @@ impl Server {
     fn of(appends: bool) -> Self {
         let mut server =
             Self { child: None, port: 0, temp_folder: TempFolder::new("redis"), appends };
-        // Somebody may take the free port before Redis does; then another one is free.
+        // Another process may take the free port first; then the next attempt uses another port.
         for _ in 0..5 {
             server.port = free_port();
             if server.begin() {
@@ -57,12 +57,12 @@ impl Server {
         }
     }
 
-    /// Starts it again on its port, with what its files hold.
+    /// Starts it again on its port, with the contents of its files.
     pub fn restart(&mut self) {
         assert!(self.begin(), "redis-server does not start again: {}", self.log());
     }
 
-    /// Stops it from doing anything, though its connections stay.
+    /// Stops its process, but keeps its connections.
     pub fn freeze(&self) {
         kill_process(self.pid(), Signal::STOP).unwrap();
     }
@@ -71,7 +71,7 @@ impl Server {
         kill_process(self.pid(), Signal::CONT).unwrap();
     }
 
-    /// Runs a command of Redis and gives what it answers.
+    /// Runs a Redis command and returns the answer.
     pub fn tell<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
         let mut connection = redis::Client::open(self.url()).unwrap().get_connection().unwrap();
         redis::cmd(words[0]).arg(&words[1..]).query(&mut connection).unwrap()
@@ -117,7 +117,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether this very process has the port, has read its files and takes commands.
+/// Whether this process has the port, has read its files and accepts commands.
 fn answers(port: u16, child: &Child) -> bool {
     let client = redis::Client::open(format!("redis://127.0.0.1:{port}/0")).unwrap();
     let Ok(mut connection) = client.get_connection() else { return false };

@@ -1,5 +1,5 @@
-//! Redis and the embedded store give the same sets: random changes go to both, and random filters
-//! find the same in both.
+//! Redis and the embedded store contain the same sets: random changes go to both, and random
+//! filters find the same in both.
 //!
 //! The short form takes 40 rounds; `PROOFLOAD_PROOF=1` takes 1,000.
 
@@ -17,11 +17,11 @@ use crate::random::{INDEXED, Source};
 use crate::requests::*;
 use crate::server::Server;
 
-/// Changes between filters, and filters, of a round.
+/// Number of changes between filters, and of filters in a round.
 const CHANGES: usize = 60;
 const FILTERS: usize = 12;
 
-/// The same change to both; the second Redis only looks.
+/// Applies the same change to both; the second Redis only reads.
 async fn change(source: &mut Source, redis: &Redis, embedded: &Embedded) {
     let name = format!("user-{}", source.below(150));
     if source.below(4) == 0 {

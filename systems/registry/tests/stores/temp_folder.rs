@@ -1,4 +1,4 @@
-//! A folder for one test, gone with it.
+//! A folder for one test, removed with it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ pub struct TempFolder(PathBuf);
 
 impl TempFolder {
     pub fn new(name: &str) -> Self {
-        // Tests of one process run side by side, and several processes may run them.
+        // Tests of one process run concurrently, and several processes may run them.
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("stores-{name}-{}", std::process::id()));
         let unique = (0..).map(|number| path.with_extension(number.to_string()));

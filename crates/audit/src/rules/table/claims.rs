@@ -1,4 +1,4 @@
-//! Rules on what surrounds the load, and on what the report says of its figures.
+//! Rules on the environment of the load, and on the report's claims about its figures.
 
 use record::summary::Severity::{Error, Warning};
 
@@ -6,7 +6,7 @@ use super::super::rule::Check::{Report, Run};
 use super::super::rule::Rule;
 use super::super::{claims, surroundings};
 
-/// Rules on words and surroundings.
+/// Rules on claims and environment.
 pub(super) const ROWS: &[Rule] = &[
     Rule::new(
         "R19-cpu",

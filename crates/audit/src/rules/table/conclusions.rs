@@ -1,4 +1,4 @@
-//! Rules on what may be concluded: load, failures, the layout of the runs.
+//! Rules on conclusions: load, failures, the design of the runs.
 
 use record::summary::Severity::{Error, Info, Warning};
 

@@ -1,5 +1,5 @@
-//! The rules, one row each. `R` as in the catalogue of findings on reports, `A` for arithmetic that
-//! our own summary must survive too.
+//! The rules, one row for each. `R…` names follow the catalogue; `A…` names are arithmetic that our
+//! own summary must satisfy, too.
 //!
 //! In reading order: `figures`, then `conclusions`, then `claims`.
 

@@ -1,4 +1,4 @@
-//! Faults on a part: a shell with a process beside it, in whose place it starts another one.
+//! Faults on a part: a shell with a second process, which the shell can replace.
 
 use plan::fault::{Fault, FaultAction, FaultStep, FaultTarget};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,7 +7,7 @@ use super::*;
 use crate::process::parts::send;
 use crate::process::usage::{Identity, one};
 
-/// Begins a process beside the shell, which is its `part`, and waits until it bears its name.
+/// Starts a process next to the shell, as its `part`, and waits until it has its name.
 const BEGUN: &str = r#"work() {
     sleep 1000 & part=$!
     while [ -e /proc/$part ] && [ "$(cat /proc/$part/comm 2>/dev/null)" != sleep ]; do :; done
@@ -16,7 +16,7 @@ work
 printf '{"ready":true,"processes":[{"name":"front","pid":%d},{"name":"part","pid":%d}]}\n' $$ $part
 "#;
 
-/// One that starts its part again.
+/// A service that restarts its part.
 fn kept() -> Service {
     service("two", &format!("{BEGUN}while :; do wait $part; work; done"))
 }
@@ -38,13 +38,13 @@ fn leader(processes: &Processes) -> u32 {
     processes.running[0].child.pid()
 }
 
-/// The process that is the part.
+/// The process that is currently the part.
 fn sleeper(processes: &Processes) -> Option<u32> {
     let pids = processes.pids().remove(0).1;
     pids.into_iter().find(|pid| one(*pid).is_some_and(|one| one.name == "sleep" && !one.ended))
 }
 
-/// Who is the part once this one is it no longer.
+/// Waits for a new process that is the part, and returns it.
 fn successor(processes: &Processes, before: u32) -> u32 {
     let mut found = before;
     await_that("another one comes in its place", || {

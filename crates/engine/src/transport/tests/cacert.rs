@@ -1,4 +1,4 @@
-//! A server's own certificate given as `cacert`: what signed itself is trusted, by its name and while it is valid.
+//! A server's own certificate as `cacert`: a self-signed certificate is trusted for its name and while it is valid.
 
 use rcgen::{SerialNumber, date_time_ymd};
 
@@ -11,7 +11,7 @@ struct Own {
 }
 
 impl Own {
-    /// One for `localhost` that signed itself, changed in some respect.
+    /// A self-signed certificate for `localhost`, with one change.
     fn signed(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         change(&mut params);
@@ -20,7 +20,7 @@ impl Own {
         Self { certificate, key: key.serialize_pem() }
     }
 
-    /// The one that OpenSSL made.
+    /// A certificate that OpenSSL made.
     fn by_openssl() -> Self {
         Self {
             certificate: include_str!("samples/self-signed.pem").to_owned(),
@@ -43,7 +43,7 @@ impl Own {
         Arc::new(config).into()
     }
 
-    /// How a client gets on that was given these certificates.
+    /// The result of a connection whose client has these certificates.
     fn met_with(&self, given: &str, change: impl FnOnce(&mut Target)) -> Result<(), String> {
         let folder = Folder::new();
         let cacert = folder.write("given.pem", given);
@@ -92,7 +92,7 @@ fn one_that_was_not_given_is_refused() {
     ] {
         assert!(own.met_with(&other.certificate, |_| {}).is_err());
     }
-    // The same key, and another certificate.
+    // The same key, but another certificate.
     let key = KeyPair::generate().unwrap();
     let with = |serial: u64| {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

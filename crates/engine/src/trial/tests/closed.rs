@@ -55,7 +55,8 @@ fn a_count_ends_with_the_last_answer() {
 fn a_count_of_which_all_has_begun_is_not_ended_early() {
     let mut test_trial = closed(10, Duration::ZERO);
     test_trial.load.stop = Stop::Operations { count: 25 };
-    // It closes at 4 s, when the last five have begun and five connections have nothing left to do.
+    // The window closes at 4 s, when the last five operations have begun and five connections are
+    // idle.
     test_trial.enough_after = Some(20);
     answer_after(&test_trial.network, &test_trial.clock, |_| 2 * SECOND);
     let tried = test_trial.run();
@@ -116,7 +117,8 @@ fn users_come_one_after_the_other() {
     let clock = test_trial.clock.clone();
     answer_after(&test_trial.network, &test_trial.clock, |_| 600 * MS);
     let tried = test_trial.run();
-    // At 0, 0.5, 1 and 1.5 s, and the measure phase begins at 2 s: only the last was in flight.
+    // Operations start at 0, 0.5, 1 and 1.5 s, and the measure phase begins at 2 s: only the last
+    // was in flight.
     assert_eq!(tried.accounting().planned, 0);
     assert!((tried.trial.in_flight.mean - 0.01).abs() < 1e-9, "{:?}", tried.trial.in_flight);
     assert_eq!(crate::clock::Clock::now(&clock), 12 * SECOND);

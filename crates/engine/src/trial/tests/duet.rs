@@ -1,4 +1,4 @@
-//! Two trials at the same time: what each gets, and what they share.
+//! Two trials at the same time: their separate results, and what they share.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,7 +66,8 @@ fn virtually(test_trial: &TestTrial) -> Vec<TestResult> {
     })
 }
 
-/// A server that answers each byte after so long, with another byte than came if there is one.
+/// A server that answers each byte after this time, with `answer` instead of the byte if it is
+/// given.
 fn serve(test_trial: &TestTrial, name: &str, after: u64, answer: Option<u8>) {
     let clock = test_trial.clock.clone();
     test_trial.network.serve(name, move |mut stream| {
@@ -83,7 +84,7 @@ fn serve(test_trial: &TestTrial, name: &str, after: u64, answer: Option<u8>) {
     });
 }
 
-/// Arrivals of twice the rate, of which each arm is to have its share.
+/// Arrivals at twice the rate; each arm should get its share.
 fn planned(test_trial: &TestTrial) -> u64 {
     let twice = ArrivalProcess::Poisson { rate: 2.0 * RATE };
     Schedule::new(&twice, test_trial.load.stop, test_trial.seed).count() as u64

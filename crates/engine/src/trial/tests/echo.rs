@@ -1,4 +1,4 @@
-//! The smallest conversation there is: a byte there, a byte back; and servers for it.
+//! A minimal protocol: one byte there, one byte back; and servers for it.
 
 use std::future::pending;
 use std::rc::Rc;
@@ -15,9 +15,9 @@ use crate::transport::{Endpoint, MemoryNetwork, Stream};
 #[derive(Debug)]
 pub(super) struct Echo;
 
-/// The answer that means a panic in the driver, to see that it does not hang the trial.
+/// An answer that makes the driver panic, to show that this does not hang the trial.
 pub(super) const PANIC: u8 = 0xFF;
-/// The answer after which the driver takes leave: it reads one byte more.
+/// An answer after which the driver sends a farewell and reads one more byte.
 const LEAVE: u8 = 0xFE;
 
 impl Driver for Echo {
@@ -80,7 +80,8 @@ impl Driver for Echo {
     }
 }
 
-/// A server for each connection: answers after what `pause` says, given the arrival's instant.
+/// A server for each connection: answers after the pause that `pause` returns for the arrival's
+/// instant.
 pub(super) fn answer_after(
     network: &MemoryNetwork,
     clock: &Virtual,
@@ -102,7 +103,8 @@ pub(super) fn answer_after(
     });
 }
 
-/// A server for each connection: answers after the first pause, and takes leave for the second one.
+/// A server for each connection: answers after the first pause, and ends the farewell after the
+/// second one.
 pub(super) fn take_leave(network: &MemoryNetwork, clock: &Virtual, (answer, leave): (u64, u64)) {
     let clock = clock.clone();
     network.serve("target", move |mut stream: DuplexStream| {
@@ -121,7 +123,8 @@ pub(super) fn take_leave(network: &MemoryNetwork, clock: &Virtual, (answer, leav
     });
 }
 
-/// One server for all connections, first come, first served; `service` gives the next length.
+/// One server for all connections, first come, first served; `service` returns the next service
+/// time.
 pub(super) fn answer_in_turn(
     network: &MemoryNetwork,
     clock: &Virtual,

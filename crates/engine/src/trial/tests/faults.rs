@@ -1,4 +1,4 @@
-//! What peers do wrong, and what becomes of it.
+//! Faulty peers, and their effects.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -119,7 +119,7 @@ fn a_panic_ends_the_trial_and_says_so() {
     assert_eq!(tried.trial.died.as_deref(), Some("a task of worker 1 panicked"));
     assert_eq!((tried.trial.died_as, tried.trial.interrupted), (Some(Role::Worker), false));
     assert_eq!(tried.trial.early_end, None, "of a trial that fell, nothing was enough");
-    // The other worker stopped at once and had finished what it began.
+    // The other worker stopped at once and finished its operations in flight.
     let accounting = tried.accounting();
     assert_eq!(accounting.planned, accounting.succeeded);
     assert!(tried.trial.phases.measure_ns < SECOND);
@@ -127,7 +127,7 @@ fn a_panic_ends_the_trial_and_says_so() {
 
 #[test]
 fn samples_that_nobody_takes_in_time_are_dropped_and_counted() {
-    // Ten windows a second, and the collector listens once a second.
+    // Ten windows a second; the collector listens once a second.
     let run = |samples| {
         let mut test_trial = TestTrial::constant(100.0, 3);
         test_trial.samples = Some(samples);

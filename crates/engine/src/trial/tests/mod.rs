@@ -1,4 +1,4 @@
-//! Trials of known answer, in virtual time.
+//! Trials with known results, in virtual time.
 
 mod closed;
 mod duet;
@@ -35,17 +35,17 @@ struct TestTrial {
     network: MemoryNetwork,
     stop: StopSignal,
     end: EndSignal,
-    /// The window after which enough is known.
+    /// The window after which the measure phase ends early.
     enough_after: Option<u64>,
     load: Load,
     operations: Vec<Operation>,
     seed: u64,
     workers: usize,
-    /// Raw samples that may wait, where they are kept.
+    /// Limit of waiting raw samples, if samples are kept.
     samples: Option<u64>,
 }
 
-/// What it left.
+/// The result of a trial.
 struct TestResult {
     trial: TrialFacts,
     events: Vec<Event>,
@@ -132,7 +132,7 @@ impl TestTrial {
         let network = self.network.clone();
         let trial = run_virtual(&setup, &self.clock, network, self.workers, &mut on).unwrap();
         if trial.died.is_none() {
-            // Little's law: whatever happens to operations, their time is counted alike by both.
+            // Little's law: both sides count the time of all operations alike.
             let times = trial.totals.total().time_ns();
             assert_eq!(u128::try_from(trial.area_ns), Ok(times), "time in flight");
         }
@@ -140,7 +140,7 @@ impl TestTrial {
     }
 }
 
-/// Why a conductor ends a measure phase in these tests.
+/// The reason for ending a measure phase early in these tests.
 fn enough() -> EarlyEnd {
     EarlyEnd {
         reason: EndReason::Precise,

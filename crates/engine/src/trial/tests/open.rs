@@ -52,8 +52,8 @@ fn waiting_for_the_only_connection_is_queue_wait() {
     assert_eq!(tried.trial.phases.drain_ns, 100 * MS);
 }
 
-/// Every 10 ms one is due, is answered after 2 ms, and takes leave for 12 ms more: the next one comes meanwhile. What is
-/// still to be messages to the last one is no wait for a connection, and comes before the start.
+/// An operation is due every 10 ms, is answered after 2 ms, and its farewell takes 12 ms more; the next operation
+/// comes during the farewell. The rest of the farewell is no wait for a connection, and precedes the start.
 #[test]
 fn what_comes_while_the_one_before_takes_leave_did_not_wait_before_it_came() {
     let mut test_trial = TestTrial::constant(100.0, 1);
@@ -64,12 +64,12 @@ fn what_comes_while_the_one_before_takes_leave_did_not_wait_before_it_came() {
     let total = tried.trial.totals.total();
     assert_eq!(tried.accounting().succeeded, 10);
     assert_eq!((total.service_time.min(), total.service_time.max()), (2 * MS, 2 * MS));
-    // The k-th is due at 10 k ms and starts when the one before has taken leave, 14 ms after that started.
+    // The k-th is due at 10 k ms and starts when the previous farewell ends, 14 ms after the previous start.
     assert_eq!(total.response_time.sum(), (0..10).map(|k| u128::from(2 * MS + k * 4 * MS)).sum());
 }
 
-/// Ten connections on which nothing is ever answered: each times out once a second and takes the
-/// next one that waits. At 1.2 · 100/s · 1 s in flight, the rest is missed.
+/// Ten connections without any answer: each operation times out after a second, and the connection takes the next
+/// waiting one. The limit is 1.2 · 100/s · 1 s in flight; the rest is missed.
 #[test]
 fn beyond_the_cap_operations_are_missed_and_none_is_lost() {
     let mut test_trial = TestTrial::constant(100.0, 10);
@@ -78,7 +78,7 @@ fn beyond_the_cap_operations_are_missed_and_none_is_lost() {
     never_answer(&test_trial.network);
     let tried = test_trial.run();
     let accounting = tried.accounting();
-    // Connections free themselves at 1.00 s, 1.01 s … 9.09 s while arrivals still come: 90 times.
+    // Connections become free at 1.00 s, 1.01 s … 9.09 s while arrivals still come: 90 times.
     assert_eq!(accounting.planned, 1_000);
     assert_eq!(accounting.started, 120 + 90);
     assert_eq!(accounting.missed, 790);
@@ -101,8 +101,8 @@ fn what_waits_at_the_drain_deadline_is_abandoned() {
     test_trial.load.connections = 1;
     never_answer(&test_trial.network);
     let accounting = test_trial.run().accounting();
-    // One times out at 1 s, one at 2 s; at 2.5 s the third is under way, and ten wait. Twelve may be
-    // in flight, so that two were missed.
+    // One times out at 1 s, one at 2 s; at 2.5 s the third is in flight, and ten wait. Twelve may be in flight, so two
+    // were missed.
     assert_eq!((accounting.failed, accounting.abandoned, accounting.missed), (2, 11, 2));
 }
 
@@ -188,7 +188,7 @@ fn in_flight_is_integrated_over_the_measure_phase() {
     let test_trial = TestTrial::constant(100.0, 1);
     answer_after(&test_trial.network, &test_trial.clock, |_| 25 * MS);
     let in_flight = test_trial.run().trial.in_flight;
-    // Little's law, less what the last two still had to wait when the phase ended.
+    // Little's law, minus the remaining wait of the last two at the end of the phase.
     assert_eq!(in_flight.max, 3);
     assert!((in_flight.mean - (2.5 - 0.02)).abs() < 1e-9, "{}", in_flight.mean);
 }
@@ -222,7 +222,7 @@ fn a_measure_phase_that_is_ended_early_is_whole_and_not_interrupted() {
         answer_after(&test_trial.network, &test_trial.clock, |_| 15 * MS);
         let tried = test_trial.run();
         let (accounting, phases) = (tried.accounting(), tried.trial.phases);
-        // The window closes at 4 s, and the conductor looks once a second.
+        // The window closes at 4 s, and the supervisor checks once a second.
         let seconds = phases.measure_ns as f64 / 1e9;
         assert!((4.0..=6.1).contains(&seconds), "{seconds} s");
         assert_eq!(accounting.planned, accounting.succeeded, "what was in flight finished");

@@ -1,4 +1,4 @@
-//! The same in real time, against a socket. What is asserted is accounting, never speed.
+//! The same in real time, against a socket. The tests check accounting, never speed.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use super::{TestTrial, enough};
 use crate::process::Launcher;
 use crate::trial::{Setup, TrialOutput, run_trial};
 
-/// Echoes on every connection, `answer` instead of the byte if there is one.
+/// Echoes on every connection; sends `answer` instead of the byte if it is given.
 pub(super) fn echo_server(answer: Option<u8>) -> String {
     let sink = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = sink.local_addr().unwrap();
@@ -99,7 +99,8 @@ fn workers_that_poll_count_it_apart_or_say_why_they_do_not() {
         let says_why = seen.notes.iter().any(|note| note.contains("`busy_poll` was ignored"));
         assert_eq!(says_why, !apart, "{seen:?}");
         let polled: u64 = seen.worker_polled_ns.iter().sum();
-        // A hundred echoes are some milliseconds of work, and the second has a thousand.
+        // A hundred echoes take some milliseconds of work, and a second has a thousand
+        // milliseconds.
         let worked: u64 = seen.worker_cpu_ns.iter().sum();
         assert!(if apart { polled > worked } else { polled == 0 }, "{seen:?}");
     }

@@ -13,7 +13,7 @@ fn with_workers(workers: usize) -> TestResult {
     test_trial.operations =
         vec![Operation { weight: 3.0, ..Operation::named("often") }, Operation::named("seldom")];
     test_trial.workers = workers;
-    // The answer depends on when it was asked for, so that equal histograms mean equal starts.
+    // The answer time depends on the time of the request, so equal histograms mean equal starts.
     answer_after(&test_trial.network, &test_trial.clock, |now| MS + now % 977_000);
     test_trial.run()
 }

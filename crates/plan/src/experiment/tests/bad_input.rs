@@ -1,8 +1,8 @@
-//! One test for each way to write a file that cannot be run, by what a person then reads.
+//! One test for each kind of invalid file, by the message that the user reads.
 
 use super::*;
 
-/// What a person reads of this file.
+/// The message for this file.
 fn refused(text: &str) -> String {
     read(text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err()
 }

@@ -1,4 +1,4 @@
-//! The address of a shared-memory channel: a path, and nothing beside it.
+//! The address of a shared-memory channel: a path and no other keys.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `[design]`: order, exclusions, A/A pairs, and what keeps an experiment from deciding.
+//! `[design]`: order, exclusions, A/A pairs, and reasons why an experiment cannot decide.
 
 use super::*;
 
@@ -104,7 +104,7 @@ fn a_factor_that_nothing_uses_is_refused() {
     let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
     assert!(message.contains("error: factor `path` is never used"), "{message}");
     assert!(message.contains("test.toml:2:1"), "{message}");
-    // A condition is a use, too.
+    // A `when` condition counts as a use, too.
     plan(
         &text
             .replace("name = \"get\"", "name = \"get\"\nwhen = { path = [\"direct\", \"front\"] }"),
@@ -113,7 +113,7 @@ fn a_factor_that_nothing_uses_is_refused() {
 
 #[test]
 fn exclusions_count_when_it_is_asked_what_blocks_can_decide() {
-    // Three strata need 7 blocks, and one that is left needs 6.
+    // Three strata need 7 blocks; a single remaining one needs 6.
     let message = refused("blocks = 6", COMPARISON);
     assert!(message.contains("6 blocks cannot decide 3 comparisons"), "{message}");
     let exclude = "blocks = 6\nexclude = [{ path = \"front\", connections = 10 }, \
@@ -171,7 +171,7 @@ fn a_duet_executes_both_arms_of_a_block_at_the_same_time() {
         assert!(said.contains(line), "{line} is missing in\n{said}");
     }
     assert_eq!(said.lines().filter(|line| line.ends_with("  duet")).count(), 12, "{said}");
-    // Its noise is that of duets, and a rehearsal is one, too.
+    // An A/A pair measures the noise of duets, and a rehearsal may be a duet, too.
     let aa = two("aa = 2\nduet = true", load) + COMPARISON;
     assert!(plan(&aa).trials.iter().all(|trial| trial.duet));
     let quick = Options { quick: true, fresh_seed: 1, ..Options::default() };
@@ -208,7 +208,7 @@ fn what_cannot_be_a_duet_is_told_all_at_once() {
 
 #[test]
 fn a_rehearsal_of_what_exclusions_left_has_two_arms_at_least() {
-    // Of the four corners only direct with 1 connection is left.
+    // Of the four combinations only direct with 1 connection remains.
     let exclude = "exclude = [{ path = \"direct\", connections = 100 }, { path = \"front\", connections = 1 }, \
                    { path = \"front\", connections = 100, other = \"a\" }]";
     let text = file(exclude, "").replace("[design]", "other = [\"a\", \"b\", \"c\"]\n[design]");

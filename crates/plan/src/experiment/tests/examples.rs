@@ -1,4 +1,4 @@
-//! The files of the documentation, word for word.
+//! The files from the documentation, unchanged.
 
 use super::*;
 

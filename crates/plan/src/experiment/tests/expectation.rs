@@ -1,4 +1,4 @@
-//! What is expected of observers, as far as the file alone can tell.
+//! Expectations of observers, as far as the file alone shows problems.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `[[fault]]`: what is read, and everything that is wrong with it at once.
+//! `[[fault]]`: valid tables, and all problems of invalid ones at once.
 
 use std::time::Duration;
 

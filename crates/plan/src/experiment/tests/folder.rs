@@ -1,10 +1,10 @@
-//! `{{folder}}`: where the experiment file lies, for those who are started from elsewhere.
+//! `{{folder}}`: the folder of the experiment file, for processes that are started elsewhere.
 
 use std::path::PathBuf;
 
 use super::*;
 
-/// Files that lie in a folder below the one in which all this is started.
+/// Files in a folder below the working directory.
 struct Below(&'static str);
 
 impl Inputs for Below {

@@ -1,4 +1,4 @@
-//! Levels with a name beside their value.
+//! Levels with names.
 
 use super::*;
 

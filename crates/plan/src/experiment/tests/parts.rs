@@ -1,9 +1,9 @@
-//! Parts of the target that tell their own times: their places, and what may refer to them. The key of the protocol
-//! at hand is `told`.
+//! Parts of the target that report their own times: their places, and references to them. The test protocol uses the
+//! key `told`.
 
 use super::*;
 
-/// Two operations that tell of parts, and a criterion.
+/// Two operations that request parts, and a criterion.
 fn file(first: &str, second: &str, criterion: &str) -> String {
     let second =
         format!("[[operation]]\nname = \"page\"\nhttp = {{ path = \"/p\", told = {second} }}\n");

@@ -1,10 +1,11 @@
-//! What systems say that they will tell, and settings that some arms alone have a use for.
+//! Names that systems list in advance, and settings that only some arms use.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// Knows a system with a front, whose cost nothing has where there is none, and an observer.
+/// Knows an observer, and a system whose setting for the front's cost has no effect without a
+/// front.
 struct Knowing;
 
 impl KnownNames for Knowing {
@@ -79,7 +80,7 @@ fn checked(text: &str) -> Result<Experiment, String> {
     load("test.toml", text, world, &options).map_err(|refused| refused.render(Colour::Off))
 }
 
-/// The warnings of a file that can be run.
+/// The warnings of a valid file.
 fn warned(text: &str) -> Option<String> {
     checked(text).unwrap_or_else(|problems| panic!("{problems}")).warned(Colour::Off)
 }

@@ -1,4 +1,4 @@
-//! The schema for editors knows the keys that the reader knows.
+//! The schema for editors has the same keys as the reader.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::*;
 
-/// The keys that the reader lists when it meets one that it does not know.
+/// The keys that the reader lists after an unknown key.
 fn known_to_reader(text: &str) -> BTreeSet<String> {
     let message = read(text, &Options::default()).unwrap_err();
     let problem = message.split("error: ").find(|part| part.starts_with("unknown key `bogus`"));

@@ -1,4 +1,4 @@
-//! Many operations at a time on a connection.
+//! Several operations at the same time on a connection.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Searches that do not come to their end: stopped by their user, killed, or without system or target.
+//! Searches that end early: stopped by the user, killed, or without a system or target.
 
 use record::summary::{Capacity, CapacityEnding, StepResult, Summary};
 use rustix::process::Signal;
@@ -38,7 +38,7 @@ fn host(url: &str) -> &str {
 fn a_killed_search_is_readable_up_to_its_last_trial() {
     let lab = Lab::new();
     lab.write("own.toml", &experiment("none", 1, "p99 < 1s").replace(", rate = \"1/s\"", ""));
-    // Enough operations for the first trial to pass, however its arrivals were drawn.
+    // Enough operations for the first trial to pass with any arrivals.
     let flags = ["--from", "300/s", "--trial", "1s", "--longest", "3s", "--out", "run"];
     let running = lab.start(&[&["capacity", "own.toml"], &flags[..]].concat());
     running.await_in(&lab, &lab.path("run/trials"), || lab.path("run/trials/002").is_dir());
@@ -53,7 +53,7 @@ fn a_killed_search_is_readable_up_to_its_last_trial() {
     assert!(page.stdout.contains("the search was stopped"), "{}", page.stdout);
 }
 
-/// Once the trial that goes up and down again has an event of this name.
+/// Waits until the hysteresis trial has an event of this name.
 fn await_climb(running: &Running, lab: &Lab, name: &str) {
     let plan = || {
         // It may be half written just now.
@@ -77,7 +77,7 @@ fn assert_first(capacity: &Capacity) {
     assert_eq!((capacity.low, capacity.high), (is_shown.then_some(200.0), None));
 }
 
-/// The record and the pages of a search that did not come to its end.
+/// Checks the record and the pages of a search that ended early.
 fn assert_cut_short(
     lab: &Lab,
     ran: &Ran,
@@ -98,7 +98,7 @@ fn assert_cut_short(
 
 #[test]
 fn a_search_interrupted_on_the_way_up_and_down_exits_3_with_its_interval() {
-    // While it starts its system, and while it measures.
+    // While the system starts, and while the trial measures.
     for event in ["phase_entered", "window_closed"] {
         let lab = Lab::new();
         lab.write("own.toml", &served());
@@ -131,7 +131,7 @@ fn a_search_interrupted_between_trials_exits_3() {
     assert!(finding(&summary, "interrupted").is_some(), "{:?}", summary.findings);
 }
 
-/// Steps that the summary tells of by now.
+/// Steps in the current summary.
 fn steps(lab: &Lab) -> usize {
     // It may be half written just now.
     let text = std::fs::read_to_string(lab.path("run/summary.json")).unwrap_or_default();

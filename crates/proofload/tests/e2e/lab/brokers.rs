@@ -1,5 +1,5 @@
-//! Redis and NATS of a test's own, each on a free port that it keeps when it is started again, ended
-//! and reaped with the test.
+//! Redis and NATS for a single test, each on a free port that it keeps across restarts. The test
+//! ends and reaps them.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ struct Kind {
     fixed: &'static [&'static str],
     folder_flag: &'static str,
     port_flag: &'static str,
-    /// What its log says once it takes connections.
+    /// The text in its log once it accepts connections.
     ready: &'static str,
 }
 
@@ -39,7 +39,7 @@ const NATS: Kind = Kind {
     ready: "Server is ready",
 };
 
-/// A server, or where it will be again.
+/// A server, possibly stopped.
 pub struct Broker {
     served: Option<Served>,
     kind: &'static Kind,
@@ -63,7 +63,7 @@ impl Broker {
         std::fs::create_dir_all(&folder).expect("a folder for the server");
         let folder = folder.display().to_string();
         let mut broker = Self { served: None, kind, folder, port: 0 };
-        // Somebody may take the free port before the server does; then another one is free.
+        // Another process may take the free port first; then the next attempt uses another port.
         let gets_ready = (0..5).any(|_| {
             broker.port = free_port();
             broker.starts()
@@ -72,7 +72,7 @@ impl Broker {
         broker
     }
 
-    /// What clients connect to.
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("{}://127.0.0.1:{}", self.kind.scheme, self.port)
     }
@@ -82,18 +82,18 @@ impl Broker {
         self.served.take().expect("it runs");
     }
 
-    /// Starts it again over what its files hold.
+    /// Restarts it with the contents of its files.
     pub fn start_again(&mut self) {
         assert!(self.starts(), "{} gets ready again", self.kind.program);
     }
 
-    /// Waits until it takes connections; `false` if it ends instead.
+    /// Waits until it accepts connections; `false` if it ends instead.
     fn starts(&mut self) -> bool {
         let Kind { program, fixed, folder_flag, port_flag, ready, .. } = self.kind;
         let path = std::env::var("PATH").unwrap_or_default();
         let (log, end) = std::io::pipe().expect("a pipe");
         let child = Command::new(program)
-            // Servers of Debian stand outside a user's path.
+            // Debian installs servers outside a user's PATH.
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
             .args(*fixed)
             .args([*folder_flag, &self.folder, *port_flag, &self.port.to_string()])
@@ -107,11 +107,11 @@ impl Broker {
     }
 }
 
-/// Whether a log says these words before it ends.
+/// Whether a log contains these words before it ends.
 fn says(log: impl Read + Send + 'static, words: &str) -> bool {
     let mut lines = BufReader::new(log).lines().map_while(Result::ok);
     let is_said = lines.any(|line| line.contains(words));
-    // Read to its end, which is the server's: a log that nobody reads would stop it.
+    // Reads to the end: a log that nobody reads would block the server.
     thread::spawn(move || lines.for_each(drop));
     is_said
 }

@@ -1,9 +1,8 @@
-//! The bench on which the binary is tried: a folder of its own for each test, the real binary,
-//! real servers as children that are always reaped.
+//! Fixtures for tests of the binary: a folder for each test, the real binary, and real servers as children that are
+//! always reaped.
 //!
-//! Tests share the machine, so a generator that is now and then late is no bug: a run that says so
-//! itself is accepted wherever only its counts matter ([`assert_measured`]). Tests that compare
-//! times take the bench for themselves ([`Lab::alone`]).
+//! Tests share the machine, so a generator that is sometimes late is no bug: if only counts matter, tests accept a run
+//! that reports it ([`assert_measured`]). Tests that compare times run alone ([`Lab::alone`]).
 
 pub mod brokers;
 pub mod nginx;
@@ -27,14 +26,14 @@ use record::summary::{Summary, TrialSummary};
 /// The binary under test.
 pub const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 
-/// The binary; a SIGHUP ends it, also where the tests were started by `nohup` and it would be ignored.
+/// The binary. SIGHUP ends it, even if `nohup` started the tests, which would make it ignore the signal.
 fn proofload() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", PROOFLOAD]);
     command
 }
 
-/// Held shared by every test and alone by those that compare times.
+/// All tests hold it shared; tests that compare times hold it exclusively.
 static BENCH: RwLock<()> = RwLock::new(());
 
 /// A folder that goes away with the test.
@@ -51,7 +50,7 @@ enum Place {
     Alone(RwLockWriteGuard<'static, ()>),
 }
 
-/// What the binary left.
+/// The result of running the binary.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -60,13 +59,13 @@ pub struct Ran {
 }
 
 impl Lab {
-    /// A place on the bench beside others.
+    /// Runs alongside other tests.
     pub fn new() -> Self {
-        // A test that failed elsewhere says nothing about this one.
+        // A failed test elsewhere does not affect this one.
         Self::at(Place::Shared(BENCH.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// The whole bench: nobody else of this suite runs meanwhile.
+    /// Runs alone: no other test of this suite runs meanwhile.
     pub fn alone() -> Self {
         Self::at(Place::Alone(BENCH.write().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -97,12 +96,12 @@ impl Lab {
         self.prepare(command)
     }
 
-    /// A shell that sets limits before it becomes the binary (`$PROOFLOAD`).
+    /// Runs a shell script that sets limits and then executes the binary (`$PROOFLOAD`).
     pub fn shell(&self, script: &str) -> Ran {
         Ran::from(self.in_shell(script).output().expect("a shell"))
     }
 
-    /// The same, not waited for.
+    /// The same, without waiting for its end.
     pub fn start_in_shell(&self, script: &str) -> Running {
         let mut command = self.in_shell(script);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -133,8 +132,8 @@ impl Lab {
 
     /// Runs `proofload run … --out run --quiet` and reads its summary.
     ///
-    /// The exit code is the summary's verdict and no number contradicts another, whatever else the
-    /// test looks at.
+    /// Checks that the exit code matches the summary's verdict and that no number contradicts another, in addition to
+    /// the test's own checks.
     pub fn run(&self, arguments: &[&str]) -> (Ran, Summary) {
         let ran = self.proofload(&[&["run"], arguments, &["--out", "run", "--quiet"]].concat());
         let summary = self.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
@@ -171,14 +170,14 @@ impl From<Output> for Ran {
     }
 }
 
-/// The only trial of a run of one.
+/// The only trial of a run with one trial.
 pub fn only_trial(summary: &Summary) -> &TrialSummary {
     assert_eq!(summary.arms.len(), 1, "one arm");
     assert_eq!(summary.arms[0].trials.len(), 1, "one trial");
     &summary.arms[0].trials[0]
 }
 
-/// Exit 0; or 3 because the machine was too busy for the generator, and then the run says so.
+/// Exit 0; or 3 if the machine was too busy for the generator, which the run must report.
 pub fn assert_measured(ran: &Ran, summary: &Summary) {
     let was_late = finding(summary, "late-generator").is_some();
     assert_eq!(ran.code, if was_late { 3 } else { 0 }, "{ran:?}");

@@ -13,9 +13,9 @@ pub fn nginx(lab: &Lab, name: &str, server: &str) -> (Served, u16) {
     nginx_listening(lab, name, server, "")
 }
 
-/// The same with words after the address in `listen`, such as `ssl`.
+/// The same with options after the address in `listen`, such as `ssl`.
 pub fn nginx_listening(lab: &Lab, name: &str, server: &str, listen: &str) -> (Served, u16) {
-    // Somebody may take the free port before nginx does; then another one is free.
+    // Another process may take the free port first; then the next attempt uses another port.
     for _ in 0..5 {
         let port = free_port();
         let config = configuration(lab, name, &format!("127.0.0.1:{port} {listen}"), server);

@@ -10,11 +10,11 @@ use super::Lab;
 use super::nginx::accepts;
 use super::server::{Served, free_port};
 
-/// Postfix's own sink, which writes every message to a file of the test's folder `kept`, and its port.
+/// Postfix's own sink, which writes every message to a file in the test's folder `kept`, and its port.
 pub fn sink(lab: &Lab, arguments: &[&str]) -> (Served, u16) {
     let kept = lab.path("kept");
     std::fs::create_dir_all(&kept).expect("a folder for messages");
-    // It gives up the rights of the superuser, and must be told for whose.
+    // It drops root privileges and must be told to which user.
     let others = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&kept, others).expect("a folder that anybody may write to");
     let user: &[&str] = if geteuid().is_root() { &["-u", "nobody"] } else { &[] };
@@ -31,7 +31,7 @@ pub fn sink(lab: &Lab, arguments: &[&str]) -> (Served, u16) {
     panic!("smtp-sink does not start");
 }
 
-/// A Postfix that takes messages for `mail.example`, in the clear and after `STARTTLS`, and throws them away.
+/// A Postfix that accepts messages for `mail.example`, in the clear and after `STARTTLS`, and discards them.
 #[derive(Debug)]
 pub struct Postfix {
     master: Child,
@@ -39,7 +39,7 @@ pub struct Postfix {
 }
 
 impl Postfix {
-    /// Starts one; `None` where that is not allowed: it must begin with the rights of the superuser.
+    /// Starts one; `None` without the root privileges that it needs.
     pub fn start(lab: &Lab, (certificate, key): (&str, &str)) -> Option<Self> {
         if !geteuid().is_root() {
             return None;
@@ -52,7 +52,7 @@ impl Postfix {
         let owner = Command::new("chown").arg("postfix").arg(lab.path("data")).status();
         assert!(owner.expect("chown").success(), "the user of Postfix (Debian: postfix)");
         lab.write("postfix/main.cf", &main_cf(&lab.path("")));
-        // Somebody may take the free port before Postfix does; then another one is free.
+        // Another process may take the free port first; then the next attempt uses another port.
         (0..5).find_map(|_| {
             let port = free_port();
             lab.write("postfix/master.cf", &master_cf(port));
@@ -63,7 +63,7 @@ impl Postfix {
             assert!(checked.success(), "Postfix takes its configuration");
             let mut command = Command::new("/usr/lib/postfix/sbin/master");
             command.arg("-c").arg(config).arg("-d").stdout(Stdio::null()).stderr(Stdio::null());
-            // A group of its own, which it ends with itself.
+            // Postfix ends its whole process group with itself, so it needs its own.
             let mut master = command.process_group(0).spawn().expect("the master of Postfix");
             if accepts(&mut master, port) {
                 return Some(Self { master, port });
@@ -128,7 +128,7 @@ postlog unix-dgram n - n - 1 postlogd
     )
 }
 
-/// The program where Debian has it, or else on the path.
+/// The program at Debian's path, otherwise on PATH.
 fn found(path: &str) -> &str {
     if Path::new(path).exists() { path } else { path.rsplit('/').next().unwrap_or(path) }
 }

@@ -1,4 +1,4 @@
-//! Running binaries: signals, and waiting for what they write without guessing how long it takes.
+//! Running binaries: signals, and waiting for their output without guessing how long it takes.
 
 use std::path::Path;
 use std::process::Child;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::{Lab, Ran};
 
-/// The binary while it runs; ended and reaped with the test.
+/// The running binary; the test ends and reaps it.
 #[derive(Debug)]
 pub struct Running {
     child: Option<Child>,
@@ -35,12 +35,12 @@ impl Running {
         Ran::from(child.wait_with_output().expect("the binary ends"))
     }
 
-    /// Returns as soon as the first trial of the run in the folder `run` has closed so many windows.
+    /// Waits until the first trial in the folder `run` has closed this many windows.
     pub fn await_windows(&self, lab: &Lab, many: usize) {
         self.await_events(lab, "window_closed", many);
     }
 
-    /// Returns as soon as its record has so many events of this name.
+    /// Waits until its record has this many events of this name.
     pub fn await_events(&self, lab: &Lab, name: &str, many: usize) {
         let trial = lab.path("run/trials/001");
         let events = trial.join("events.jsonl");
@@ -51,18 +51,18 @@ impl Running {
         });
     }
 
-    /// Returns as soon as `holds`, which can only change when something is written in `folder`.
+    /// Waits until `holds`, which can only change when something is written in `folder`.
     ///
-    /// The folder may be made meanwhile, so those above it are watched, too. Panics if the process ends.
+    /// The folder may not exist yet, so its parents are watched, too. Panics if the process ends.
     pub fn await_in(&self, lab: &Lab, folder: &Path, holds: impl Fn() -> bool) {
         let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).expect("inotify");
         let end = pidfd_open(self.pid(), PidfdFlags::empty()).expect("the process is there");
         let within = folder.ancestors().take_while(|place| place.starts_with(lab.path("")));
         let mut places: Vec<&Path> = within.collect();
-        // The outermost first, so that whatever is made too late to be watched is an event above it.
+        // The outermost first: if a folder is created too late to be watched, its parent reports an event.
         places.reverse();
         loop {
-            // Watched before it is looked at: whatever happens from here on wakes the poll below.
+            // Watches come before the check, so that any later change wakes the poll below.
             for place in &places {
                 let _ = inotify::add_watch(&watch, *place, WatchFlags::CREATE | WatchFlags::MODIFY);
             }
@@ -92,9 +92,9 @@ pub fn pid(child: &Child) -> Pid {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id")
 }
 
-/// Stops a process for so long: the length is the known answer, not a way to wait for something.
+/// Stops a process for this time, which the test needs exactly; it does not wait for an event.
 ///
-/// Gives the milliseconds that it lasted at most: whoever sleeps may be woken late.
+/// Returns the longest possible stop in milliseconds: the sleeping test may wake late.
 pub fn stop_for(pid: Pid, milliseconds: u64) -> f64 {
     let from = Instant::now();
     kill_process(pid, Signal::STOP).expect("stops the process");

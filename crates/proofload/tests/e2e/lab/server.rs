@@ -1,5 +1,5 @@
-//! Servers that the tests start: bundled systems as children, always ended and reaped, and
-//! one of a few lines that shows what arrived.
+//! Servers that tests start: bundled systems as children, always ended and reaped, and a server of a few lines that
+//! shows what it received.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -29,7 +29,7 @@ impl Drop for Served {
 #[derive(Debug)]
 pub struct Truth {
     pub served: Served,
-    /// Where it takes load.
+    /// Its address for load.
     pub http: String,
     control: String,
 }
@@ -44,7 +44,7 @@ impl Truth {
         Self { http: address("http"), control: address("control"), served }
     }
 
-    /// How late its own answers were at worst, in nanoseconds: what no generator can be blamed for.
+    /// The greatest lateness of its own answers in nanoseconds; the generator is not to blame for it.
     pub fn own_lateness_ns(&self) -> f64 {
         let answer = get(&self.control, "/truth/report");
         let report: Value = serde_json::from_str(&answer).expect("a report in JSON");
@@ -57,7 +57,7 @@ pub fn bundled(system: &str, settings: &[&str]) -> (Served, Value) {
     bundled_at("127.0.0.1:0", system, settings)
 }
 
-/// The same at an address, such as that of one that was killed.
+/// The same at a given address, such as that of a killed one.
 pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Value) {
     let mut command = proofload();
     command.args(["serve", system, "--listen", address]);
@@ -70,7 +70,7 @@ pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Va
     (served, ready)
 }
 
-/// What a system prints once it accepts work.
+/// The line that a system prints once it is ready.
 pub fn ready_line(child: &mut Child) -> Value {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("its stdout");
@@ -78,7 +78,7 @@ pub fn ready_line(child: &mut Child) -> Value {
     serde_json::from_str(&line).expect("a ready line in JSON")
 }
 
-/// Python's own server of files, of this folder, and its port.
+/// Python's file server for this folder, and its port.
 pub fn python(folder: &Path) -> (Served, u16) {
     let mut child = Command::new("python3")
         .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
@@ -114,8 +114,8 @@ fn get(address: &str, path: &str) -> String {
     body.to_owned()
 }
 
-/// A server that answers every request with the request itself and passes its head on; it ends with
-/// the test process.
+/// A server that answers every request with the request itself and also sends its head to a channel; it ends with the
+/// test process.
 pub fn echo() -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -145,11 +145,11 @@ fn echo_on(mut stream: &TcpStream, heads: &mpsc::Sender<String>) {
     }
 }
 
-/// An address of this machine where nobody listens. A port that was free just now would not do: another test may have
-/// it by then, or a process that is being made may still hold it.
+/// An address of this machine without a listener. A port that was free just now is not safe: another test may take it,
+/// or a starting process may still hold it.
 pub const NOBODY: &str = "127.0.0.1:1";
 
-/// A port that was free just now; whoever starts a server there sees whether it still is.
+/// A port that was free just now; the server that starts there detects if it is taken.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()

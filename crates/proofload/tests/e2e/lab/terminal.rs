@@ -1,4 +1,4 @@
-//! A terminal that a test opens, starts the binary on, and closes.
+//! A terminal that a test opens, in which it starts the binary, and which it closes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use super::{Lab, PROOFLOAD};
 
 /// A terminal; it is closed when this is dropped.
 pub struct Terminal {
-    /// The side of whoever looks at it. Nothing is read: it has room for what is shown in a minute.
+    /// The controlling side. Nothing reads it: its buffer is large enough for a minute of output.
     _master: OwnedFd,
     own: File,
 }
@@ -29,8 +29,8 @@ impl Terminal {
         Self { _master: master, own }
     }
 
-    /// Starts the binary as what is in its foreground, under these commands (`nohup`). A SIGHUP ends it unless they see
-    /// to that.
+    /// Starts the binary in its foreground, under these commands (`nohup`). SIGHUP ends it unless these commands
+    /// prevent that.
     pub fn start(&self, lab: &Lab, under: &[&str], arguments: &[&str]) -> Running {
         let end = || Stdio::from(self.own.try_clone().expect("one more descriptor"));
         let mut command = Command::new("setsid");

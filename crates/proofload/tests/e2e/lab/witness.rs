@@ -1,7 +1,7 @@
-//! Whether the machine stood still during a run, as somebody sees who only sleeps.
+//! Detects whether the machine stood still during a run.
 //!
-//! A host that does not run its guest for a while need not tell it: neither as steal nor as waiting for a processor. A
-//! thread on each processor that sleeps and looks at the clock (CLOCK_MONOTONIC) notices.
+//! A host that suspends its guest for a while need not report it, neither as steal time nor as waiting for a
+//! processor. But a thread on each processor that sleeps and reads the clock (CLOCK_MONOTONIC) notices.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How long each of them sleeps at a time: rarely enough to be no load.
+/// Length of each sleep: long enough to cause no load.
 const NAP: Duration = Duration::from_millis(2);
-/// Woken later than this, it was not only the turn of a thread that polls on the same processor: a tick at 100 Hz is
-/// 10 ms at most, and a slice of the scheduler 3 ms.
+/// A longer delay cannot come only from a polling thread on the same processor: a tick at 100 Hz is at most 10 ms, and
+/// a scheduler slice 3 ms.
 const STALL: Duration = Duration::from_millis(12);
 
-/// Sleepers on every processor that this process may use, until it is asked.
+/// Sleeping threads on every processor that this process may use, until the end is requested.
 pub struct Witness {
     is_over: Arc<AtomicBool>,
     sleepers: Vec<JoinHandle<Stalls>>,
 }
 
-/// What was seen on one processor, or on the worst.
+/// The stalls of one processor, or of the worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stalls {
     pub processor: usize,
@@ -56,7 +56,7 @@ impl Witness {
         Self { is_over, sleepers }
     }
 
-    /// What the one saw that was held up longest in all.
+    /// The stalls of the thread that was delayed most in total.
     pub fn end(self) -> Stalls {
         self.is_over.store(true, Ordering::Relaxed);
         let seen = self.sleepers.into_iter().map(|one| one.join().expect("it only sleeps"));

@@ -1,19 +1,19 @@
-//! A client of SMTP in a few lines, and one of HTTP, which share no code with what they are to test.
+//! Small clients for SMTP and HTTP that share no code with the tested programs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// After which something that should come is said not to.
+/// Time limit for everything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection that sends one message after the other.
+/// A connection that sends one message after another.
 pub struct Client {
     stream: BufReader<TcpStream>,
 }
 
 impl Client {
-    /// Connected and greeted; `None` where nobody is.
+    /// Connects and reads the greeting; `None` if no server listens.
     pub fn connect(address: &str) -> Option<Self> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -23,7 +23,7 @@ impl Client {
         greeted.then_some(client)
     }
 
-    /// Sends a message; the code of the reply that decides, or `None` where the connection broke.
+    /// Sends a message; returns the code of the final reply, or `None` if the connection broke.
     pub fn send(&mut self, content: &[u8]) -> Option<u16> {
         for command in ["MAIL FROM:<a@client.example>", "RCPT TO:<b@mail.example>", "DATA"] {
             let code = self.say(command)?;
@@ -49,7 +49,7 @@ impl Client {
         self.reply()
     }
 
-    /// The code of a reply, all of whose lines are read.
+    /// The code of a reply; reads all its lines.
     fn reply(&mut self) -> Option<u16> {
         loop {
             let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Senders of others against the server: Postfix's `smtp-source`, `swaks`, Python's `smtplib`; in the clear, over
+//! Third-party senders against the server: Postfix's `smtp-source`, `swaks`, Python's `smtplib`; in the clear, over
 //! STARTTLS and over TLS from the first byte, with and without a password.
 
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::client::ask;
 use super::{Served, address, bundled};
 use crate::lab::{Lab, Ran};
 
-/// A program of Debian's, which may stand outside a user's path.
+/// A Debian program, which may be outside a user's PATH.
 fn run(program: &str, arguments: &[&str]) -> Ran {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(program);
@@ -18,21 +18,21 @@ fn run(program: &str, arguments: &[&str]) -> Ran {
     Ran::from(output.unwrap_or_else(|error| panic!("{program} (Debian: postfix, swaks): {error}")))
 }
 
-/// The body of an answer at the door.
+/// The JSON of an answer of the HTTP API.
 fn get(ready: &Value, path: &str) -> Value {
     let (status, body) = ask(&address(ready, "http"), "GET", path);
     assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
     serde_json::from_slice(&body).expect("a body in JSON")
 }
 
-/// A server that wants TLS and a password: `ada` has `se:cret`.
+/// A server that requires TLS and a password: user `ada` has `se:cret`.
 fn guarded(lab: &Lab) -> (Served, Value) {
     let users = lab.write("users", "ada:se:cret\n").display().to_string();
     let users = format!("users={users}");
     bundled("mail", &["tls=required", "auth=required", "smtps=127.0.0.1:0", &users])
 }
 
-/// The only message there is, shown whole.
+/// The only stored message, in full.
 fn only_message(ready: &Value) -> Value {
     let page = get(ready, "/messages");
     let messages = page["messages"].as_array().expect("a list");
@@ -51,7 +51,7 @@ fn smtp_source_hands_over_all_that_it_has() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{more:?}");
     }
     let counts = get(&ready, "/counts");
-    // With -r it puts a number before each of the three recipients.
+    // With -r it numbers each of the three recipients.
     assert_eq!((&counts["messages"], &counts["recipients"]), (&900.into(), &1_500.into()));
     assert!(counts["bytes"].as_u64() > Some(300 * (1_024 + 10_240 + 102_400)), "{counts}");
 }

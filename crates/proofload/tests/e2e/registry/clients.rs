@@ -1,5 +1,5 @@
-//! The registry as somebody meets it who has its documentation alone: a client in Python
-//! (`client.py`), and the receivers that stand in `SUBSCRIBING.md`.
+//! The registry as a user of its documentation sees it: a client in Python (`client.py`), and the
+//! receivers in `SUBSCRIBING.md`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::lab::{Lab, Ran, repository};
 
 const PAGE: &str = include_str!("../../../../../systems/registry/SUBSCRIBING.md");
 
-/// A registry, and where it takes requests.
+/// A registry, and its address for requests.
 fn registry(settings: &[&str]) -> (Served, String) {
     let (served, ready) = bundled("registry", settings);
     let address = ready["listening"]["http"].as_str().expect("an address in the ready line");
@@ -27,7 +27,7 @@ fn python() -> Command {
     Command::new(interpreter)
 }
 
-/// Runs the client; what does not hold is an exception of Python.
+/// Runs the client; a failed check raises a Python exception.
 fn client(arguments: &[&str]) {
     let program = repository("crates/proofload/tests/e2e/registry/client.py");
     let ran = python().arg(program).args(arguments).output().expect("python");
@@ -51,7 +51,7 @@ fn a_client_in_python_registers_subscribes_and_receives_over_redis_and_nats() {
     client(&["nats", &address, &bus]);
 }
 
-/// The folder need not be there.
+/// The folder need not exist.
 #[test]
 fn what_a_durable_registry_has_acknowledged_outlives_its_kill() {
     let lab = Lab::new();
@@ -79,7 +79,7 @@ fn the_receiver_on_the_page_takes_and_acknowledges_over_nats() {
     assert_receives(&example("nats").replace("nats://127.0.0.1:4222", &bus), &address);
 }
 
-/// The program on the page that imports this.
+/// The program on the page that imports this package.
 fn example(package: &str) -> String {
     let programs = PAGE.split("```python\n").skip(1).map(|rest| rest.split("```").next());
     let import = format!("import asyncio, json, {package}\n");
@@ -93,7 +93,7 @@ fn assert_receives(program: &str, address: &str) {
     let lines = BufReader::new(served.child.stdout.take().expect("its stdout")).lines();
     post(address, "register", &json!({ "identity": "user-1" }));
     let message = json!({ "payload": "hello", "semantics": "at_least_once" });
-    // What it prints says nothing of when it has subscribed: until then multicasts fail.
+    // Its output does not show when it has subscribed; until then multicasts fail.
     loop {
         let told = post(address, "multicast", &message);
         if told["delivered_count"] == 1 {

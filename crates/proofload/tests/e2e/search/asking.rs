@@ -1,4 +1,4 @@
-//! A client of a few lines.
+//! A small HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What hangs is no reason for the tests to hang.
+/// Time limit, so that a hanging server does not hang the tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The address that a ready line has under a name.
+/// The address with this name in a ready line.
 pub fn address(ready: &Value, name: &str) -> String {
     ready["listening"][name].as_str().expect("an address in the ready line").to_owned()
 }
 
-/// Status, head and body; an error where the server is gone.
+/// Status, head and body; an error if the server is gone.
 pub fn try_ask(
     address: &str,
     method: &str,
@@ -45,7 +45,7 @@ pub fn try_ask(
     }
 }
 
-/// The same of a server that is there.
+/// The same for a server that must be there.
 pub fn ask(address: &str, method: &str, path: &str, body: &str) -> (u16, String, Vec<u8>) {
     try_ask(address, method, path, body).expect("an answer")
 }

@@ -1,4 +1,4 @@
-//! The service behind a front that it starts itself.
+//! The service behind a front that it starts.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled};
 use crate::lab::{Lab, PROOFLOAD};
 
-/// A service behind the front of ours, its ready line, and the front's process.
+/// A service behind our front, its ready line, and the front's process.
 fn fronted() -> (Served, Value, Pid) {
     behind("front")
 }
@@ -57,7 +57,7 @@ fn the_death_of_the_front_is_the_end_of_the_service() {
     assert!(TcpStream::connect(address(&ready, "gateway")).is_err());
 }
 
-/// A front that starts something in a session of its own, which ignores SIGTERM.
+/// A front that starts a process in its own session, which ignores SIGTERM.
 #[test]
 fn what_a_front_leaves_behind_ends_with_the_service() {
     let lab = Lab::new();
@@ -77,7 +77,7 @@ fn what_a_front_leaves_behind_ends_with_the_service() {
         let pid_of_left = std::fs::read_to_string(&left).expect("it was started");
         let there = Path::new("/proc").join(pid_of_left.trim());
         assert!(there.exists());
-        // The front alone is killed, and the service as such asked to end.
+        // SIGKILL goes to the front alone; other signals go to the service.
         let whom = if signal == Signal::KILL { front } else { pid(&served.child) };
         kill_process(whom, signal).expect("signals");
         assert_eq!(served.child.wait().expect("it ends").code(), Some(code));

@@ -1,8 +1,8 @@
-//! Runs whose observer is the judge.
+//! Runs with the judge as the observer.
 
 use crate::lab::{Lab, only_trial, repository};
 
-/// An experiment over this many rows: its searches are judged.
+/// An experiment over this many rows whose searches are judged.
 fn experiment(set: &str, expect: &str) -> String {
     let queries = repository("experiments/data/staffing-queries.csv");
     let queries = queries.display();
@@ -38,7 +38,7 @@ fn recall_is_measured_in_the_run_and_can_be_asked_for() {
     assert_eq!(share("planted_first"), 1.0);
 }
 
-/// A walk that keeps one candidate loses its way.
+/// A graph search that keeps only one candidate misses results.
 #[test]
 fn a_broken_index_fails_the_run() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Processes killed: the service, its parts, its front.
+//! Killed processes: the service, its parts, its front.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::lab::Lab;
 use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled, bundled_at, free_port};
 
-/// Rows that clients have to be told are taken before the service is killed.
+/// Rows to acknowledge before the service is killed.
 const ACKNOWLEDGED: usize = 100;
-/// Clients that write at a time.
+/// Concurrent writers.
 const CLIENTS: u64 = 4;
-/// What a part may take; a killed one is known at once, and a loaded machine is allowed for.
+/// Time limit for a restart: a kill is noticed at once, and a loaded machine needs a margin.
 const WITHIN: Duration = Duration::from_secs(20);
 
 fn setting(key: &str, path: &Path) -> String {
@@ -29,7 +29,7 @@ fn row(client: u64, number: u64) -> Value {
     json!({ "id": format!("w-{client}-{number}"), "text": format!("welder c{client} n{number}") })
 }
 
-/// Writes until the service is gone: single rows, and a few at a time; what was acknowledged is told.
+/// Writes single rows and small batches until the service is gone; reports each acknowledged row.
 fn write_until_killed(http: &str, client: u64, tell: &mpsc::Sender<(u64, u64)>) {
     for number in (0..).step_by(3) {
         let several = number % 2 == 0;
@@ -49,7 +49,7 @@ fn write_until_killed(http: &str, client: u64, tell: &mpsc::Sender<(u64, u64)>) 
     }
 }
 
-/// Killed in the midst of writes: what was acknowledged is found, with what is known about it.
+/// After a kill during writes, acknowledged rows are found with their metadata.
 fn assert_acknowledged_are_kept(folder: &Path) {
     let settings =
         [setting("path", folder), "dimension=64".to_owned(), "brute_force_below=50".into()];
@@ -95,10 +95,10 @@ fn what_was_acknowledged_is_found_after_a_kill() {
     }
 }
 
-/// A refusal that names the part and says when to come again, within the part's deadline.
+/// Checks that a search is refused in time, and that the error names the part and says when to retry.
 fn assert_unavailable(http: &str, part: &str) {
     let begun = Instant::now();
-    // Another text each time: one that the cache knows needs no embedder.
+    // A new text each time, because the cache answers known texts without the embedder.
     let query = format!("{begun:?}");
     let (status, head, body) =
         ask(http, "POST", "/v1/matrix/search", &json!({ "query": query }).to_string());
@@ -117,11 +117,11 @@ struct Apart {
     embedder: Served,
     index: Served,
     _service: Served,
-    /// Where embedder, index and service are.
+    /// Addresses of embedder, index and service.
     at: [String; 3],
 }
 
-/// The service with its parts in processes of their own.
+/// The service with its parts as separate processes.
 fn apart(folder: &Path) -> Apart {
     let part = |system: &str, settings: &[&str]| {
         let at = format!("127.0.0.1:{}", free_port());
@@ -162,7 +162,7 @@ fn a_killed_part_is_a_503_and_is_used_again_when_it_is_back() {
     assert_eq!(ask(&http, "GET", "/healthz", "").0, 200);
 }
 
-/// A part that hangs is noticed by nothing but the deadline.
+/// Only the deadline detects a part that hangs.
 #[test]
 fn a_part_that_hangs_is_a_503_by_its_deadline() {
     let _lab = Lab::new();
@@ -174,13 +174,13 @@ fn a_part_that_hangs_is_a_503_by_its_deadline() {
     let query = json!({ "query": "forklift", "k": 5 });
     assert_eq!(search(&http, query.clone()).0, 200);
     kill_process(pid(&index.child), Signal::STOP).expect("signals");
-    // It stops when its threads come to it, which is told as a child's end is.
+    // SIGSTOP takes effect when the threads reach it; the kernel reports that like a child's end.
     waitpid(Some(pid(&index.child)), WaitOptions::UNTRACED).expect("a child");
     let (status, told) = search(&http, query.clone());
     let what = told["error"]["message"].as_str().expect("a sentence");
     assert!(status == 503 && what.ends_with("no answer within 500 ms"), "{told}");
     kill_process(pid(&index.child), Signal::CONT).expect("signals");
-    // The first asked after it woke may still meet what waited for it.
+    // The first request after it continues may still fail because of older ones in its queue.
     let mut answers = (0..100).map(|_| search(&http, query.clone()));
     assert!(answers.any(|(status, _)| status == 200), "it is not used again");
 }

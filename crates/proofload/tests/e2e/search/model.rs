@@ -1,10 +1,10 @@
-//! A model of the user's that its library cannot read, and a folder that another embedding filled.
+//! A user's model that the library cannot read, and a folder that was filled with another embedding.
 
 use serde_json::json;
 
 use crate::lab::Lab;
 
-/// Writes a model whose tokenizer knows a word of which the vectors know nothing.
+/// Writes a model whose tokenizer has a word without a vector.
 fn torn(lab: &Lab) -> String {
     let folder = lab.path("model");
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -77,14 +77,14 @@ fn plain_broken_and_empty_messages_are_shown_as_far_as_they_go() {
     }
 }
 
-/// Each level holds the next, so that whoever follows them by recursion runs out of stack.
+/// Each level contains the next, so a recursive parser runs out of stack.
 #[test]
 fn messages_within_messages_do_not_go_deep() {
     let level = "Content-Type: message/rfc822\r\n\r\n";
     let deep = level.repeat(PARTS + 1);
     assert_eq!(show(&deep)["is_whole"], false);
     assert_eq!(show(&level.repeat(300_000))["is_whole"], false);
-    // Names that are the same for the library.
+    // The library treats these names alike.
     for name in
         ["C ontent-Type", "Content\t-Type", ":Content-Type", "content\r-TYPE", "\x0cContent-Type"]
     {
@@ -126,7 +126,7 @@ fn a_header_without_end_is_read_as_far_as_its_bound() {
     assert_eq!((&more["text"], more["size"].as_u64()), (&Value::Null, Some(1_700_019)));
 }
 
-/// Each is cheap to send, and what it is taken apart into is not.
+/// Each is cheap to send but expensive to parse.
 #[test]
 fn parts_and_parameters_without_number_are_not_taken_apart() {
     let digest = |parts: usize| {
@@ -145,7 +145,7 @@ fn parts_and_parameters_without_number_are_not_taken_apart() {
         assert_eq!(parameters(name, 1_000)["is_whole"], true);
         assert_eq!(parameters(name, 100_000)["is_whole"], false);
     }
-    // A long text is no parameter.
+    // A long text is not a parameter.
     let text = "Content-Type: text/plain\r\n\r\n".to_owned() + &"a -- b\r\n".repeat(DASHES);
     assert_eq!(show(&text)["is_whole"], true);
     let fields = "a:\r\n".repeat(FIELDS - 2);
@@ -178,7 +178,7 @@ fn encoded_messages_within_a_message_are_not_followed() {
     }
 }
 
-/// Words that mean something to whoever takes messages apart.
+/// Words with a meaning for parsers of messages.
 const WORDS: [&str; 16] = [
     "\r\n",
     "\r\n\r\n",

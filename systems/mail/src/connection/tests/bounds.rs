@@ -1,4 +1,4 @@
-//! Bounds of time and memory, in paused time: who is slow harms nobody.
+//! Limits of time and memory, in paused time: slow clients harm nobody.
 
 use super::*;
 use crate::faults::Faults;
@@ -12,7 +12,7 @@ async fn a_command_must_be_whole_in_time_however_it_trickles() {
     let shared = Arc::new(smtp(Settings::default()));
     let (mut client, task) = greeted(&shared).await;
     let start = Instant::now();
-    // One byte a second of a line that is whole after 100 s.
+    // One byte a second of a line that would take 100 s.
     for byte in b"NOOP".iter().chain(&[b' '; 56]) {
         client.stream.write_all(&[*byte]).await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -46,7 +46,7 @@ async fn command_timeout_covers_the_data_phase() {
     assert_eq!(seconds(start), 60);
 }
 
-/// Chunks may come together with the commands of the next message (RFC 3030, 4.2), so that every read may end in a
+/// Chunks may come together with the commands of the next message (RFC 3030, 4.2), so every read may end within
 /// content.
 #[tokio::test(start_paused = true)]
 async fn each_message_has_its_time_anew_however_they_are_joined() {
@@ -133,7 +133,7 @@ async fn a_client_that_reads_nothing_is_left_and_what_waits_for_it_is_bounded() 
         sent += 600;
     }
     task.await.unwrap();
-    // A full buffer of input, a backlog of replies, and the bytes under way are all that it could send.
+    // It could send a full input buffer, a backlog of replies, and the bytes in the pipe, and no more.
     assert!(sent < 16_384, "{sent} bytes were taken");
     assert_eq!((seconds(start), shared.counts.timeouts.get()), (30, 1));
     assert_eq!(shared.counts.buffered.get(), 0);
@@ -161,19 +161,19 @@ async fn buffers_grow_while_content_flows_and_are_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn memory_is_shared_and_bounded() {
-    // Room for one connection and its buffer of content, and nothing more.
+    // Memory for one connection with its small buffer, and no more.
     let settings = Settings { max_memory: 8 << 10, ..Settings::default() };
     let shared = Arc::new(smtp(settings));
     let (mut client, task) = greeted(&shared).await;
     let (mut second, _task) = connect(&shared, 1_024);
     assert_eq!(second.rest().await, "421 4.3.2 mail.example Too busy, closing connection\r\n");
     assert_eq!(shared.counts.turned_away.get(), 1);
-    // Content needs no more than there is; it is only slower.
+    // Content needs no more memory; it is only slower.
     client.holds(&[("EHLO c", "250"), ("MAIL FROM:<a@b>", "250")]).await;
     client.holds(&BEGIN[2..]).await;
     let line = format!("{}\r\n", "x".repeat(998));
     client.holds(&[(&format!("{}.", line.repeat(50)), "250"), ("MAIL FROM:<a@b>", "250")]).await;
-    // Addresses do: whoever names many is told so.
+    // Addresses need more: a client with many recipients gets an error.
     let many = "RCPT TO:<someone@somewhere.example>\r\n".repeat(50);
     client.stream.write_all(many.as_bytes()).await.unwrap();
     let said = client.rest().await;
@@ -247,7 +247,7 @@ async fn delays_are_as_long_as_they_are_set() {
     let start = Instant::now();
     assert!(client.reply().await.starts_with("220"));
     assert_eq!(seconds(start), 70);
-    // Time-outs are about the client's time, not about ours.
+    // Time-outs limit the client's time, not the server's.
     client.holds(&BEGIN[..2]).await;
     client.holds(&BEGIN[2..]).await;
     assert_eq!(seconds(start), 160);

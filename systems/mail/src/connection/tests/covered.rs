@@ -60,7 +60,7 @@ async fn a_message_over_tls_from_the_first_byte_and_after_starttls() {
         client
             .holds(&[(&format!("{content}."), "250"), ("STARTTLS", "502"), ("QUIT", "221")])
             .await;
-        // The end of TLS is said, too: whoever reads on does not see it torn off.
+        // The server ends TLS properly, so a reading client sees no truncation.
         assert_eq!(client.stream.read(&mut [0; 8]).await.unwrap(), 0);
         task.await.unwrap();
         let messages = shared.store.messages.lock().unwrap();
@@ -78,7 +78,7 @@ async fn an_old_version_is_refused() {
     assert_eq!((shared.counts.handshakes_failed.get(), shared.counts.handshakes.get()), (1, 0));
 }
 
-/// A client that does not believe the certificate goes away, and the next one is none the worse.
+/// A client that rejects the certificate leaves, and the next client is served as usual.
 #[tokio::test]
 async fn a_certificate_that_is_not_believed_ends_one_connection_alone() {
     let (shared, stranger) = (covered(true, false), covered(true, false));
@@ -96,8 +96,8 @@ async fn a_certificate_that_is_not_believed_ends_one_connection_alone() {
     assert_eq!(counts.aborted.get(), 1);
 }
 
-/// Bytes of an attacker between the client's `STARTTLS` and the handshake, whether the server reads them with the command
-/// or after it.
+/// Bytes that an attacker injects between the client's `STARTTLS` and the handshake, whether the server reads them
+/// with the command or after it.
 #[tokio::test]
 async fn commands_injected_ahead_of_the_handshake_are_never_executed() {
     let injected = "EHLO evil\r\nMAIL FROM:<x@y>\r\nRCPT TO:<x@y>\r\nDATA\r\nevil\r\n.\r\n";
@@ -114,7 +114,7 @@ async fn commands_injected_ahead_of_the_handshake_are_never_executed() {
     client.stream.write_all(injected.as_bytes()).await.unwrap();
     let mut said = Vec::new();
     let _ = client.stream.read_to_end(&mut said).await;
-    // At most an alert of TLS, and no reply.
+    // At most a TLS alert, and no reply.
     assert!(!said.windows(3).any(|code| matches!(code, b"250" | b"354")), "{said:?}");
     task.await.unwrap();
     assert_eq!(shared.counts.handshakes_failed.get(), 1);

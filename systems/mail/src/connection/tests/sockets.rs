@@ -1,4 +1,4 @@
-//! Over real sockets: the cap, the drain, many at once.
+//! Over real sockets: the connection limit, draining, and many connections at once.
 
 use tokio::net::TcpStream;
 
@@ -37,7 +37,7 @@ async fn max_connections_is_enforced_with_421() {
     }
     one.holds(&[("QUIT", "221")]).await;
     assert_eq!(one.rest().await, "");
-    // Its seat is given back by its task, whose end nobody outside can wait for; each attempt is a real connection.
+    // The connection's task returns its permit at an unknown time, so the test tries again with real connections.
     let mut next = server.connect().await;
     while next.reply().await.starts_with("421") {
         next = server.connect().await;
@@ -47,7 +47,7 @@ async fn max_connections_is_enforced_with_421() {
     assert!(server.shared.counts.turned_away.get() >= 3);
 }
 
-/// One thread, and all of it blocking nowhere: sessions that say nothing cost the others nothing.
+/// One thread, and nothing in it blocks: silent sessions do not delay the others.
 #[tokio::test]
 async fn idle_sessions_starve_nobody() {
     let server = serve_on_loopback(Settings::default());
@@ -79,7 +79,7 @@ async fn a_reply_reaches_a_client_that_is_still_sending() {
     client.reply().await;
     client.holds(&BEGIN).await;
     client.stream.write_all(b"bare\n").await.unwrap();
-    // Half a megabyte more than the server will ever look at.
+    // Half a megabyte that the server never parses.
     client.stream.write_all(&[b'x'; 1 << 19]).await.unwrap();
     let said = client.rest().await;
     assert_eq!(said, "554 5.6.0 Lines end with CRLF, closing connection\r\n");

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What a message came to: its content, what ended it, and how many bytes that took.
+/// The result of a message: its content, what ended it, and the number of bytes used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Read {
     content: Vec<u8>,
@@ -25,14 +25,14 @@ fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Read {
         }
     }
     if found == Found::Bare {
-        // How much of an ambiguous message was seen depends on the chunks, and nobody is told.
+        // How much of an ambiguous message is seen depends on the chunks, but is never used.
         (content, used) = (Vec::new(), 0);
     }
     let (is_line_too_long, has_nul) = (framing.is_line_too_long(), framing.has_nul());
     Read { content, found, used, is_line_too_long, has_nul }
 }
 
-/// The same byte by byte, after the words of RFC 5321, 4.5.2.
+/// The same byte by byte, straight from RFC 5321, 4.5.2.
 fn naive(input: &[u8], limit: usize) -> Read {
     let none = || Vec::new();
     let mut read = Read {
@@ -46,7 +46,7 @@ fn naive(input: &[u8], limit: usize) -> Read {
     loop {
         let end = rest.windows(2).position(|pair| pair == b"\r\n");
         let line = &rest[..end.unwrap_or(rest.len())];
-        // A return at the end of the input may yet get its line feed.
+        // A carriage return at the end of the input may still be followed by a line feed.
         let whole = if end.is_none() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
         if whole.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
             return Read { found: Found::Bare, content: none(), used: 0, ..read };
@@ -109,7 +109,7 @@ fn messages_end_where_they_end_at_every_split() {
     }
 }
 
-/// What other servers have taken for the end of a message.
+/// Sequences that other servers have accepted as the end of a message.
 #[test]
 fn smuggled_ends_are_no_ends() {
     for trick in [
@@ -188,7 +188,7 @@ proptest! {
             (read.has_nul, read.is_line_too_long) = (expect.has_nul, expect.is_line_too_long);
         }
         if expect.found == Found::More {
-            // A return at the end is content only once its line feed has come.
+            // A carriage return at the end is content only once a line feed follows.
             let trim = |content: &[u8]| content.strip_suffix(b"\r").unwrap_or(content).to_vec();
             prop_assert_eq!(trim(&read.content), trim(&expect.content));
             prop_assert_eq!(read.used, expect.used);

@@ -1,9 +1,9 @@
-//! What is accepted is exactly what a naive reader of the RFCs would accept.
+//! The session accepts exactly what a simple model of the RFCs accepts.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What the RFCs have to say about the order of commands, and no more.
+/// The RFCs' rules on the order of commands, and nothing else.
 #[derive(Debug, Clone, Copy, Default)]
 struct Naive {
     is_greeted: bool,
@@ -15,7 +15,7 @@ struct Naive {
     is_known: bool,
 }
 
-/// What is required before mail may be sent.
+/// What is required before a client may send mail.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
     tls: Policy,
@@ -39,7 +39,7 @@ enum Verb {
     Noop,
     Help,
     Vrfy,
-    /// Some line that is no command.
+    /// A line that is not a command.
     Nonsense(&'static str),
 }
 
@@ -162,7 +162,7 @@ fn rules() -> impl Strategy<Value = Rules> {
     })
 }
 
-/// Says one thing, content included, and whether all of it was accepted.
+/// Sends one command, with content if needed; returns whether all of it was accepted.
 fn is_accepted(test: &mut TestSession<'_>, verb: Verb) -> bool {
     let mut said = codes(&test.lines(&[verb.line()]));
     match verb {

@@ -1,5 +1,6 @@
-//! Defects of another server, found in its source and published: each is absent here, by name. Those of connections
-//! (the cap, idle sessions that starve others, time-outs within content) are tested beside the connections.
+//! Published defects of another server, found in its source: this server has none of them; each test names one.
+//! Defects of connections (the connection limit, idle sessions that starve others, time-outs within content) are
+//! tested with the connections.
 
 use super::*;
 
@@ -22,7 +23,7 @@ fn size_advertised_is_the_configured_limit_and_enforced() {
             ("MAIL FROM:<a@b> SIZE=100", "250"),
         ]);
         test.holds(&[("RCPT TO:<a@b>", "250"), ("DATA", "354")]);
-        // 98 and CRLF are 100; one octet more is too much, whatever was announced. Stuffed dots do not count.
+        // 98 octets and CRLF are 100; one more is too long, whatever size was announced. Stuffed dots do not count.
         test.feed(format!(".{}\r\n", ".".repeat(98)).as_bytes());
         test.holds(&[(".", "250")]);
         assert_eq!(test.kept[0].1.len(), 100);
@@ -112,7 +113,7 @@ fn nothing_is_accepted_before_the_store_has_it() {
     session.replies().clear();
     assert_eq!(session.take(b"x\r\n.\r\n").action, Action::Content(b"x\r\n"));
     assert_eq!(session.take(b"\r\n").action, Action::End);
-    // However often it is asked, the session says nothing before the store did.
+    // The session says nothing before the store has answered, however often it is called.
     assert_eq!(session.take(b"QUIT\r\n"), Step { used: 0, action: Action::End });
     assert_eq!(session.replies().bytes(), b"");
     session.ended(Ok("name".to_owned()));

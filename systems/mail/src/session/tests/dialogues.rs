@@ -1,4 +1,4 @@
-//! Dialogues by the book: each reply where it belongs.
+//! Dialogues from the RFCs: the right reply for each command.
 
 use super::*;
 use crate::envelope::Content;
@@ -77,7 +77,7 @@ fn every_reply_of_the_table() {
             ("MAIL FROM:a@b", "501 5.1.3"),
             ("MAIL FROM:<a@b> SIZE=x", "501 5.5.4"),
             ("MAIL FROM:<a@b> RET=FULL", "555 5.5.4"),
-            // 552 before a byte was sent.
+            // 552 before any content was sent.
             ("MAIL FROM:<a@b> SIZE=10485761", "552 5.3.4"),
             ("MAIL FROM:<a@b> SIZE=10485760 BODY=8BITMIME", "250 2.1.0 Sender <a@b> OK"),
             ("MAIL FROM:<a@b>", "503 5.5.1 Sender already given"),
@@ -178,7 +178,7 @@ fn chunks_make_a_message() {
         assert_eq!(codes(&test.feed(b"BDAT 2 LAST\r\nxyNOOP\r\n")), [250, 250]);
         assert_eq!(test.kept[0].1, b".\r\n\0\n.xy");
         assert_eq!(test.kept[0].0.content, Content::Binary);
-        // RSET between chunks drops what there is.
+        // RSET between chunks drops the earlier chunks.
         test.holds(&[("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250")]);
         assert_eq!(codes(&test.feed(b"BDAT 3\r\nabcRSET\r\nBDAT 1 LAST\r\nx")), [250, 250, 503]);
         assert_eq!((test.kept.len(), counts.accepted.get()), (1, 1));
@@ -244,7 +244,7 @@ fn nothing_works_without_tls_where_it_is_required() {
     });
     with(&settings, |test, _| {
         test.holds(&[("EHLO c", "250")]);
-        // The chunk is read, not executed.
+        // The chunk is read as content, not as commands.
         assert_eq!(codes(&test.feed(b"BDAT 6\r\nQUIT\r\nNOOP\r\n")), [530, 250]);
     });
 }

@@ -1,4 +1,4 @@
-//! Bad input and faults: bounded, answered, and the next message is none the worse.
+//! Bad input and faults: bounded and answered, and the next message works.
 
 use super::*;
 use crate::faults::Faults;
@@ -70,7 +70,7 @@ fn a_nul_and_a_long_line_make_a_message_unfit_and_do_not_end_it() {
             assert_eq!(test.kept.len(), usize::from(code == 250));
         });
     }
-    // Bytes of eight bits pass as they are.
+    // Bytes of eight bits pass unchanged.
     with(&Settings::default(), |test, _| {
         test.holds(&BEGIN);
         assert_eq!(codes(&test.feed(b"\xff\xfe\r\n.\r\n")), [250]);
@@ -105,7 +105,7 @@ fn lines_may_be_as_long_as_the_rfcs_say() {
         };
         assert_eq!(codes(&test.feed(padded("EHLO c", 512).as_bytes())), [250]);
         assert_eq!(codes(&test.feed(padded("EHLO c", 513).as_bytes())), [500]);
-        // 512, and what SIZE=, BODY=, SMTPUTF8 and AUTH= may take more.
+        // 512, plus what SIZE=, BODY=, SMTPUTF8 and AUTH= add.
         let most = 512 + 26 + 17 + 10 + 500;
         assert_eq!(codes(&test.feed(padded("MAIL FROM:<a@b>", most).as_bytes())), [250]);
         test.lines(&["RSET"]);
@@ -168,7 +168,7 @@ fn chunks_of_any_size_are_bounded_and_skipped() {
     let settings = Settings { max_message: 10, ..Settings::default() };
     with(&settings, |test, _| {
         test.holds(&BEGIN[..3]);
-        // Too large by its own word: nothing is begun, and the chunk is read all the same.
+        // The announced size is too large: the store begins nothing, and the chunk is still read.
         assert_eq!(codes(&test.feed(b"BDAT 11\r\nQUIT\r\nQUIT\nNOOP\r\n")), [552, 250]);
         test.holds(&BEGIN[1..3]);
         assert_eq!(
@@ -183,7 +183,7 @@ fn chunks_of_any_size_are_bounded_and_skipped() {
     });
 }
 
-/// What follows would be read as commands, although the client means it as content.
+/// The bytes after it would be read as commands, although the client means content.
 #[test]
 fn a_chunk_of_unknown_size_ends_the_conversation() {
     for line in ["BDAT", "BDAT x", "BDAT 1 LAST x", "BDAT 99999999999999999999", "BDAT -1 LAST"] {
@@ -226,7 +226,8 @@ fn injected_faults_hit_known_ones() {
     assert_ne!(count(Faults { refuse_mail: share, seed: 2, ..plain }), mail);
 }
 
-/// Kept, refused with 451, counted as refused messages; twenty of two hundred are to be expected.
+/// Accepted, refused with 451, counted as refused messages; about twenty of two hundred are
+/// expected.
 const KNOWN: [(usize, usize, u64); 4] = [(174, 26, 0), (177, 23, 0), (186, 14, 14), (185, 15, 15)];
 
 #[test]

@@ -1,9 +1,9 @@
-//! The same bytes, however they come, make the same conversation.
+//! The same bytes make the same conversation, however they are split.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What came of a conversation.
+/// The result of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 struct Result {
     said: String,

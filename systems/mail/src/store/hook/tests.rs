@@ -14,23 +14,24 @@ use crate::store::fixtures::{envelope, send, send_to};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a hook got: the head, and the body if it came whole.
+/// What a hook received: the head, and the body if it was complete.
 type ReceivedPost = (hyper::http::request::Parts, Option<Vec<u8>>);
 
-/// How a hook behaves.
+/// The behaviour of a hook.
 #[derive(Debug, Clone, Copy)]
 enum HookBehaviour {
-    /// Reads all of it, then answers so.
+    /// Reads all of it, then answers with this status.
     Answers(u16),
     /// The same, and closes the connection.
     Closes(u16),
-    /// Answers so without reading.
+    /// Answers with this status without reading.
     Early(u16),
-    /// Reads all of it and says nothing.
+    /// Reads all of it and never answers.
     Silent,
 }
 
-/// Starts one; gives its URL, what it gets, and how many connections it had.
+/// Starts a hook; returns its URL, the requests that it receives, and the number of its
+/// connections.
 async fn hook(
     behaviour: HookBehaviour,
 ) -> (String, mpsc::UnboundedReceiver<ReceivedPost>, Arc<AtomicUsize>) {
@@ -132,7 +133,7 @@ async fn an_answer_before_the_end_is_no_promise() {
     assert_eq!(send(&store, &vec![b'x'; 5_000_000]).await.unwrap_err().code, 554);
 }
 
-/// A hook that says yes before it has read the message may keep the connection and read on.
+/// A hook that accepts before it has read the message may keep the connection and continue reading.
 #[tokio::test]
 async fn a_yes_before_the_end_is_none_however_the_answer_goes_on() {
     let nothing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";

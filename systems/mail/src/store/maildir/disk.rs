@@ -1,4 +1,4 @@
-//! The steps on the disk, one by one, so that tests can let each of them fail.
+//! The disk operations, one by one, so that tests can make each of them fail.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,21 +7,21 @@ use std::path::Path;
 
 use crate::refusal::Refusal;
 
-/// What a delivery does to the disk.
+/// The disk operations of a delivery.
 pub(super) trait Disk: Send + Sync + std::fmt::Debug + 'static {
-    /// Makes a file that is not there yet.
+    /// Creates a file that must not exist yet.
     fn create(&self, path: &Path) -> io::Result<File>;
-    /// Writes all of it.
+    /// Writes all bytes.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
     /// Returns when the file's content is on the disk.
     fn sync(&self, file: &File) -> io::Result<()>;
-    /// Gives a file its final place, where nothing must be yet.
+    /// Moves a file to its final path, which must not exist yet.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Returns when the names in a folder are on the disk.
     fn sync_folder(&self, folder: &File) -> io::Result<()>;
 }
 
-/// The real one.
+/// The real disk.
 #[derive(Debug)]
 pub(super) struct RealDisk;
 
@@ -54,7 +54,7 @@ impl Disk for RealDisk {
 
 /// Creates the maildir's folders if they are missing.
 ///
-/// Errors: what the kernel says, among it that something else is there
+/// Errors: those of the kernel, for example that a file has the folder's name
 pub(super) fn make(root: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
@@ -63,7 +63,7 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
         builder.create(root.join(name))?;
     }
     File::open(root)?.sync_all()?;
-    // A folder is durable when its parent is synced.
+    // A new folder is durable once its parent is synced.
     for parent in made.iter().filter_map(|place| place.parent()) {
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         File::open(parent)?.sync_all()?;
@@ -71,7 +71,7 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The reply to the client after an error of the disk.
+/// The reply to the client after a disk error.
 pub(super) fn refusal(error: &io::Error) -> Refusal {
     use rustix::io::Errno;
     const FULL: [Errno; 3] = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG];

@@ -4,8 +4,8 @@
 //! and then the client gets its reply. Concurrent messages share the sync of the folder. Up to
 //! [`IN_MEMORY`] bytes of a message wait in memory, so that most messages need one write.
 //!
-//! In reading order: names, the lines before a message (`trace`), the steps (`disk`), `publisher` with the shared
-//! sync, and `recovery` with what is done to a folder that is already there.
+//! In reading order: names, the lines before a message (`trace`), the disk operations (`disk`), `publisher` with the
+//! shared sync, and `recovery` of an existing folder.
 
 mod disk;
 mod name;
@@ -30,13 +30,13 @@ use disk::{Disk, RealDisk};
 use name::UniqueNames;
 use publisher::{Publisher, SyncedMessage};
 
-/// Bytes of one message that wait in memory before they are written.
+/// Bytes of one message that are buffered in memory before they are written.
 pub const IN_MEMORY: usize = 64 << 10;
-/// Files that are written and synced at a time: the kernel commits those together that come together.
+/// Most files that are written and synced at the same time: the kernel commits concurrent syncs together.
 const WRITERS: usize = 64;
 const STOPPED: Refusal = Refusal::new(451, (4, 3, 0), "the store was stopped");
 
-/// A folder that messages are delivered to.
+/// A folder for deliveries.
 #[derive(Debug)]
 pub struct Maildir {
     folder: Arc<Folder>,
@@ -57,7 +57,7 @@ impl Maildir {
     /// Opens or creates a maildir; removes unfinished files of earlier servers and lists their
     /// messages.
     ///
-    /// Errors: the folder cannot be made, read or written
+    /// Errors: the folder cannot be created, read or written
     pub fn open(
         root: &Path,
         host: &str,
@@ -128,13 +128,13 @@ pub struct MaildirDraft {
     before: usize,
     /// Bytes of the message.
     size: u64,
-    /// Not written yet.
+    /// Buffered bytes.
     waiting: Vec<u8>,
     file: Option<TemporaryFile>,
 }
 
 impl MaildirDraft {
-    /// Writes what waits; another thread does it, since a disk may take its time.
+    /// Writes the buffered bytes on another thread, because a disk may be slow.
     async fn spill(&mut self) -> Result<(), Refusal> {
         let (folder, waiting) = (Arc::clone(&self.folder), std::mem::take(&mut self.waiting));
         let (file, path) = (self.file.take(), self.temporary());
@@ -185,7 +185,7 @@ impl Draft for MaildirDraft {
     }
 }
 
-/// A file in `tmp`, removed unless it gets its final place.
+/// A file in `tmp`, removed unless it is moved to its final path.
 #[derive(Debug)]
 struct TemporaryFile {
     path: PathBuf,
@@ -208,14 +208,14 @@ impl TemporaryFile {
         Ok(temporary)
     }
 
-    /// The same, on the disk and closed.
+    /// The same, synced and closed.
     fn synced(mut self, disk: &dyn Disk) -> io::Result<Self> {
         let file = self.file.take().expect("it is open until it is synced");
         disk.sync(&file)?;
         Ok(self)
     }
 
-    /// Gives it its final place.
+    /// Moves it to its final path.
     fn publish(mut self, disk: &dyn Disk, to: &Path) -> io::Result<()> {
         disk.publish(&self.path, to)?;
         self.is_published = true;
@@ -226,7 +226,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_published {
-            // If that fails, the next start removes it.
+            // If this fails, the next start removes it.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,10 +1,10 @@
-//! Unique names, as <https://cr.yp.to/proto/maildir.html> asks for: seconds, then microseconds, process and number of
+//! Unique names as <https://cr.yp.to/proto/maildir.html> requires: seconds, then microseconds, process and number of
 //! the delivery, then the host.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of the host in a name: file systems allow 255 for the whole name.
+/// Most bytes of the host in a name: file systems allow 255 for the whole name.
 const LONGEST_HOST: usize = 180;
 
 /// Generates unique names.
@@ -16,9 +16,9 @@ pub(super) struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// Those of this process on a host of this name.
+    /// Names of this process on a host with this name.
     pub fn new(host: &str, process: u32) -> Self {
-        // What the page says of `/` and `:` in a host's name; anything else that is odd goes the same way.
+        // The page's escapes of `/` and `:` in a host's name; other unusual characters are escaped the same way.
         let escaped = host.bytes().map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
                 char::from(byte).to_string()
@@ -30,7 +30,7 @@ impl UniqueNames {
         Self { host, process, deliveries: AtomicU64::new(0) }
     }
 
-    /// The next one.
+    /// The next name.
     pub fn next(&self) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let number = self.deliveries.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl UniqueNames {
     }
 }
 
-/// When a name was given, in milliseconds since 1970; 0 if it does not tell.
+/// When a name was made, in milliseconds since 1970; 0 if the name does not contain it.
 pub(super) fn given_at(name: &str) -> i64 {
     let Some((seconds, rest)) = name.split_once('.') else { return 0 };
     let seconds: i64 = seconds.parse().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! One thread that gives messages their final place, and syncs the folder once for all that came meanwhile.
+//! One thread that moves messages to their final paths, and syncs the folder once for all messages that arrived
+//! meanwhile.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,11 +23,11 @@ pub(super) struct SyncedMessage {
     pub path: PathBuf,
     pub arriving: NewMessage,
     pub reserved: ReservedBytes,
-    /// Who waits for it.
+    /// Gets the result.
     pub tell: oneshot::Sender<Result<String, Refusal>>,
 }
 
-/// Hands messages to the thread, which ends when this is dropped.
+/// Passes messages to the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Publisher {
     sender: Sender<SyncedMessage>,
@@ -35,7 +36,7 @@ pub(super) struct Publisher {
 impl Publisher {
     /// Starts the thread for an open folder.
     ///
-    /// Errors: no thread can be had
+    /// Errors: the thread cannot be started
     pub fn start(
         new: File,
         disk: Arc<dyn Disk>,
@@ -98,7 +99,7 @@ impl PublisherState {
             let told = match &synced {
                 Ok(()) => Ok(self.retained.put(arriving, Some(reserved)).to_string()),
                 Err(error) => {
-                    // Whether it is there after a crash is not known, so that it must not be there now either.
+                    // The file may or may not survive a crash, so it must not stay now either.
                     let _ = fs::remove_file(path);
                     Err(disk::refusal(error))
                 }

@@ -1,4 +1,4 @@
-//! Recovery of a folder of an earlier server: leftovers removed, messages listed.
+//! Recovery of an earlier server's folder: removes leftovers, lists messages.
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, BufReader};
@@ -11,7 +11,7 @@ use super::name::{UniqueNames, given_at};
 use super::trace;
 use crate::store::retained::{MessageSummary, NewMessage, RetainedMessages, StoredContent};
 
-/// Age from which on anything in `tmp` is a leftover, as the page on maildirs says.
+/// Minimum age at which any file in `tmp` is a leftover, from the specification of maildirs.
 const OLD: Duration = Duration::from_secs(36 * 3600);
 
 /// Removes unfinished files: those of ended processes of this host, and very old ones.
@@ -31,7 +31,7 @@ pub(super) fn clean(tmp: &Path, names: &UniqueNames) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a process exists, of any user. The own process has no files yet.
+/// Whether a process of any user exists. This process has no files yet.
 fn process_exists(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let is_other = process != std::process::id();
@@ -42,7 +42,7 @@ fn process_exists(process: u32) -> bool {
 ///
 /// Errors: the folder cannot be read; a message that cannot be read is left out
 pub(super) fn list(new: &Path, retained: &RetainedMessages) -> io::Result<()> {
-    // Opening a pipe would block until another process writes to it.
+    // Opening a pipe would block until another process opens it for writing.
     let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let files = fs::read_dir(new)?.flatten().filter(is_file);
     let names = files.filter_map(|entry| entry.file_name().into_string().ok());
@@ -60,7 +60,7 @@ pub(super) fn list(new: &Path, retained: &RetainedMessages) -> io::Result<()> {
     Ok(())
 }
 
-/// A message's envelope, where its content begins in the file, and its length.
+/// A message's envelope, the offset of its content in the file, and its length.
 fn read_summary(path: &Path, name: &str) -> io::Result<(MessageSummary, usize, u64)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();

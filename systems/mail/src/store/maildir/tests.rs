@@ -62,7 +62,7 @@ async fn what_was_delivered_is_shown_after_a_restart() {
         let content = format!("Subject: {number}\r\n\r\n");
         ids.push(send_to(&store, &["b@y"], content.as_bytes()).await.unwrap());
     }
-    // One from elsewhere, without a trace of ours.
+    // A message from elsewhere, without our trace lines.
     fs::write(place.path().join("new/1.other"), "Return-Path: <z@z>\r\n\r\n").unwrap();
     let later = retained(10);
     drop(open(&place, &later));
@@ -172,12 +172,12 @@ async fn messages_that_come_together_share_the_sync_of_the_folder() {
     let names: BTreeSet<String> = senders.join_all().await.into_iter().collect();
     assert_eq!(names.len(), 32);
     assert_eq!(names, place.names("new").into_iter().collect());
-    // The first sync lasts until all contents are there: most of the others wait for the second one by then.
+    // The first sync lasts until all contents are there, so most of the others wait for the second one.
     let syncs = disk.syncs.load(Ordering::SeqCst);
     assert!(syncs <= 16, "{syncs} syncs of 32 messages");
 }
 
-/// A disk on which the first sync of the folder takes until all contents are there.
+/// A disk on which the first sync of the folder lasts until all contents are there.
 #[derive(Debug, Default)]
 struct SlowDisk {
     contents: AtomicUsize,
@@ -212,7 +212,7 @@ impl Disk for SlowDisk {
     }
 }
 
-/// A disk on which one step fails, once.
+/// A disk on which one operation fails, once.
 #[derive(Debug)]
 struct FailingDisk {
     step: &'static str,
@@ -235,7 +235,7 @@ impl Disk for FailingDisk {
     }
 
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-        // As a disk does that becomes full: a part of it gets there.
+        // Like a disk that becomes full: it writes only a part.
         RealDisk.write(file, &bytes[..bytes.len() / 2])?;
         self.at("write")?;
         RealDisk.write(file, &bytes[bytes.len() / 2..])
@@ -271,7 +271,7 @@ async fn a_disk_that_says_no_is_a_refusal_and_leaves_nothing() {
                 assert!(place.names("tmp").is_empty(), "{case}");
                 assert!(place.names("new").is_empty(), "{case}");
                 assert!(retained.is_empty(), "{case}");
-                // And it goes on.
+                // The store continues to work.
                 send(&store, b"hello").await.unwrap();
                 assert_eq!(place.names("new").len(), 1, "{case}");
             }

@@ -1,8 +1,7 @@
-//! The lines that a final delivery puts before a message (RFC 5321, 4.4): sender, recipients, and
-//! how it was received.
+//! The lines that a final delivery puts before a message (RFC 5321, 4.4): sender, recipients, and how it was received.
 //!
-//! `Return-Path`, a `Delivered-To` for each recipient, and one `Received` with the name of the
-//! file, by which these lines are recognised when the folder is read again.
+//! `Return-Path`, a `Delivered-To` for each recipient, and one `Received` with the name of the file. The last one
+//! identifies these lines when the folder is read again.
 
 use std::fmt::Write;
 use std::io::{BufRead, Read};
@@ -10,10 +9,10 @@ use std::io::{BufRead, Read};
 use crate::envelope::Envelope;
 use crate::store::retained::MessageSummary;
 
-/// Bytes that no line of ours has.
+/// Longer than any of these lines.
 const LONGEST: u64 = 8 << 10;
 
-/// The lines for a message of this name.
+/// The lines for a message with this name.
 pub(super) fn lines(envelope: &Envelope, host: &str, name: &str) -> String {
     let mut lines = format!("Return-Path: <{}>\r\n", plain(&envelope.from));
     for recipient in &envelope.recipients {
@@ -31,7 +30,7 @@ pub(super) fn lines(envelope: &Envelope, host: &str, name: &str) -> String {
     lines
 }
 
-/// By which protocol it came, as the names of RFC 3848 and RFC 6531 tell; empty where an envelope does not.
+/// The protocol name from RFC 3848 or RFC 6531; empty if the envelope does not determine it.
 fn protocol(envelope: &Envelope) -> String {
     let tls = if envelope.tls.is_some() { "S" } else { "" };
     let authenticated = if envelope.user.is_some() { "A" } else { "" };
@@ -42,8 +41,7 @@ fn protocol(envelope: &Envelope) -> String {
     }
 }
 
-/// Sender, recipients, and the length of these lines; `None` if they do not belong to a message of
-/// this name.
+/// Sender, recipients, and the length of these lines; `None` if they do not belong to a message with this name.
 pub(super) fn read(mut file: impl BufRead, name: &str) -> Option<(MessageSummary, usize)> {
     let (mut summary, mut at, mut bytes) = (MessageSummary::default(), 0, Vec::new());
     loop {
@@ -61,7 +59,7 @@ pub(super) fn read(mut file: impl BufRead, name: &str) -> Option<(MessageSummary
     }
 }
 
-/// What could end a line does not.
+/// Replaces characters that could end a line.
 fn plain(text: &str) -> String {
     text.replace(|symbol: char| symbol.is_control(), "?")
 }

@@ -1,4 +1,4 @@
-//! A receiver that reads server-sent events; it acknowledges by requests of its own.
+//! A receiver that reads server-sent events; it acknowledges with separate requests.
 //!
 //! Each delivery is one event: `id` is the delivery, `data` is its header plus the payload as
 //! base64 in the field `payload_base64`.
@@ -13,7 +13,7 @@ use tokio::time::{Instant, interval_at, timeout};
 use super::{Listener, Settings};
 use crate::message::{self, Header};
 
-/// Events that may wait for the connection, beside the queue.
+/// Events that may wait for the connection, in addition to the queue.
 pub(super) const PIECES: usize = 4;
 
 #[derive(Serialize)]
@@ -23,8 +23,8 @@ struct Data<'a> {
     payload_base64: String,
 }
 
-/// Sends deliveries until the connection ends or the system stops. A first comment says that the
-/// subscription is in effect; later comments keep the connection alive.
+/// Sends deliveries until the connection ends or the system stops. A first comment says that the subscription is
+/// active; later comments keep the connection open.
 pub(super) async fn send_events(
     pieces: mpsc::Sender<Bytes>,
     mut listener: Listener,

@@ -1,5 +1,5 @@
-//! Lets receivers in over HTTP: `GET …/subscribe/{pattern}` becomes a WebSocket, or server-sent
-//! events if the client asks for those.
+//! Accepts receivers over HTTP: `GET …/subscribe/{pattern}` becomes a WebSocket, or server-sent
+//! events if the client requests them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,15 +18,15 @@ use crate::api_error::{ApiError, Code};
 use crate::identity;
 use crate::subscription::Pattern;
 
-/// What RFC 6455 appends to a client's key.
+/// RFC 6455 appends this to a client's key.
 const WEBSOCKET: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 impl Embedded {
-    /// Answers a request to subscribe; the subscription is in effect before the client sees the
+    /// Answers a request to subscribe; the subscription is active before the client sees the
     /// answer, and ends with the connection.
     ///
-    /// Shape:  `name` under which a receiver that comes back is known again
-    /// Errors: `INVALID_REQUEST` if it asks for neither form, `INVALID_IDENTITY` for its name
+    /// Shape:  `name` identifies a receiver that reconnects
+    /// Errors: `INVALID_REQUEST` if it requests neither form, `INVALID_IDENTITY` for its name
     pub fn subscribe(
         &self,
         namespace: &str,
@@ -52,13 +52,13 @@ impl Embedded {
     }
 }
 
-/// What a receiver asks for.
+/// The form of a subscription.
 pub(crate) enum Transport {
     Events,
     WebSocket { accept: String },
 }
 
-/// What a request asks for, if this bus has it.
+/// The requested form, if this bus supports it.
 ///
 /// Errors: as [`Embedded::subscribe`]
 pub(crate) fn check(name: Option<&str>, request: &Request<Bytes>) -> Result<Transport, ApiError> {
@@ -83,7 +83,7 @@ fn stream(listener: Listener, settings: Settings) -> Answer {
     answer
 }
 
-/// The answer to a client's key, if it asks for a WebSocket of version 13.
+/// The answer to a client's key, if it requests a WebSocket of version 13.
 fn handshake(request: &Request<Bytes>) -> Result<String, ApiError> {
     let header =
         |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());

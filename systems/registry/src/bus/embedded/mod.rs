@@ -1,10 +1,11 @@
-//! The bus without a server of its own: recipients connect to the registry.
+//! The bus without a separate server: receivers connect to the registry.
 //!
-//! Recipients connect by WebSocket or server-sent events through [`Embedded::subscribe`], or within
-//! the process by a [`Listener`]. Each connection has its own queue, bounded in frames and bytes: a
-//! slow reader fills its own queue and is refused more; others are not affected.
+//! Receivers connect by WebSocket or server-sent events through [`Embedded::subscribe`], or within
+//! the process by a [`Listener`]. Each connection has its own queue, limited in frames and bytes. A
+//! slow reader fills its own queue, and further deliveries to it are refused; others are not
+//! affected.
 //!
-//! With a file, what must arrive at a receiver with a name waits for it there.
+//! With a file, at-least-once deliveries for an absent named receiver are stored.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,26 +41,26 @@ use outbox::Outbox;
 pub use queue::Listener;
 use queue::Subscription;
 
-/// What the embedded bus keeps to.
+/// The settings of the embedded bus.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Deliveries that may wait for one connection.
     pub queue_frames: usize,
-    /// Bytes that may wait for one connection; one delivery may always.
+    /// Bytes that may wait for one connection; one delivery is always allowed.
     pub queue_bytes: usize,
-    /// Bytes that may wait for all connections together; one delivery may always for each.
+    /// Bytes that may wait for all connections together; one delivery for each is always allowed.
     pub all_queue_bytes: usize,
-    /// A connection that takes nothing for this long is closed.
+    /// Time without progress after which a connection is closed.
     pub stall: Duration,
-    /// How often a connection is asked whether it is still there; after three in vain it is closed.
+    /// Interval of pings; after three without an answer the connection is closed.
     pub ping: Duration,
     /// The first pause before an unacknowledged delivery is sent again.
     pub retry: Duration,
     /// The longest such pause.
     pub longest_retry: Duration,
-    /// How large one delivery may be.
+    /// Largest delivery.
     pub bounds: DeliveryLimits,
-    /// Receivers with a name for which something may be stored; one more is as if it had none.
+    /// Named receivers with stored deliveries; further ones are treated as unnamed.
     pub stored_receivers: usize,
     /// Deliveries that may be stored for one receiver.
     pub stored_deliveries: usize,
@@ -88,7 +89,7 @@ impl Default for Settings {
     }
 }
 
-/// The bus. Clones share everything.
+/// The bus. Clones share its state.
 #[derive(Debug, Clone)]
 pub struct Embedded {
     state: Arc<BusState>,
@@ -110,17 +111,17 @@ struct BusState {
 #[derive(Debug, Default)]
 struct Subscriptions {
     table: Table<Subscription>,
-    /// Subscriptions under a durable name, by namespace and name.
+    /// Subscriptions with a durable name, by namespace and name.
     named: HashMap<(Arc<str>, Arc<str>), Arc<Subscription>>,
 }
 
-/// The longest time kept free before a deadline for storing.
+/// The longest time before a deadline that is reserved for storing.
 const RESERVE: Duration = Duration::from_millis(500);
 
 /// Deliveries that are being stored.
 type PendingStores = Vec<JoinHandle<()>>;
 
-/// A delivery with its bytes, as often as it takes.
+/// A delivery with its bytes, which may be sent several times.
 #[derive(Debug)]
 struct SentDelivery {
     subscription: Arc<Subscription>,
@@ -130,14 +131,14 @@ struct SentDelivery {
 }
 
 impl Embedded {
-    /// A bus without subscriptions that stores nothing. The coordinator's name must never have been
-    /// used before. A stop closes all connections.
+    /// A bus without subscriptions and without storage. The coordinator's name must be unique for
+    /// all time. A stop closes all connections.
     pub fn new(coordinator: &str, settings: Settings, counts: Counts, stop: Stop) -> Self {
         Self { state: Arc::new(BusState::new(coordinator, settings, counts, stop)) }
     }
 
-    /// The same, with a file for what must arrive at receivers with a name, and with the
-    /// subscriptions that it knows, their receivers away.
+    /// The same, with a file for at-least-once deliveries to named receivers. The subscriptions in
+    /// the file are restored, with their receivers absent.
     ///
     /// Errors: `UNAVAILABLE` if the file cannot be opened or read
     pub fn open(
@@ -190,19 +191,19 @@ impl Embedded {
         })
     }
 
-    /// Takes acknowledgements that come over no subscription's own connection; how many of the
-    /// deliveries were under way in this namespace.
+    /// Accepts acknowledgements that do not come over a subscription's own connection; returns how
+    /// many of the deliveries were pending in this namespace.
     pub fn acknowledge(&self, namespace: &str, words: &Acknowledgement) -> usize {
         self.state.acknowledge(&words.ack, AckSource::Namespace(namespace), None)
     }
 
-    /// Subscribes within the process: in effect when this returns, until the listener is dropped.
-    /// Under a name that is taken, the former receiver is cut off.
+    /// Subscribes within the process: active when this returns, until the listener is dropped. If
+    /// the name is already in use, the former receiver is disconnected.
     pub fn listen(&self, namespace: &str, pattern: Pattern, name: Option<&str>) -> Listener {
         Listener::subscribe_as(&self.state, namespace, pattern, name)
     }
 
-    /// Sends once, to the receivers that are connected.
+    /// Sends once, to the connected receivers.
     async fn send_once(
         &self,
         message: &Message,
@@ -231,7 +232,7 @@ impl Embedded {
         outcomes
     }
 
-    /// Sent until it is acknowledged or the time is over.
+    /// Sends until acknowledged or until the deadline.
     async fn until_acknowledged(
         &self,
         message: &Message,
@@ -306,8 +307,8 @@ impl BusState {
         self.next_key.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes acknowledgements, for what is under way and for what is stored; as which receiver of
-    /// the outbox, if any.
+    /// Accepts acknowledgements of pending and of stored deliveries. `receiver` is the sender's key
+    /// in the outbox, if it has one.
     fn acknowledge(
         &self,
         deliveries: &[String],
@@ -317,7 +318,7 @@ impl BusState {
         let stored = |id: &str| {
             self.outbox.as_ref().is_some_and(|outbox| outbox.acknowledge(id, from, receiver))
         };
-        // Both, always: it may be on its way from the one into the other.
+        // Always both: the delivery may be moving from the tracker to the outbox.
         let known = deliveries.iter().filter(|id| self.tracker.acknowledge(id, from) | stored(id));
         let count = known.count();
         self.counts.acknowledged.add(count as u64);
@@ -325,7 +326,7 @@ impl BusState {
         count
     }
 
-    /// How long before the deadline storing begins what is not acknowledged, if anything can be.
+    /// How long before the deadline unacknowledged deliveries are stored; zero without an outbox.
     fn reserve(&self, deadline: Instant) -> Duration {
         match self.outbox {
             Some(_) => (deadline.saturating_duration_since(Instant::now()) / 4).min(RESERVE),
@@ -333,8 +334,8 @@ impl BusState {
         }
     }
 
-    /// Stores a delivery in the background if its receiver has an outbox. It completes even if the
-    /// multicast has ended: a half-stored delivery would occupy the receiver's space for ever.
+    /// Stores a delivery in the background if its receiver has an outbox. Storing completes even if
+    /// the multicast has ended: a half-stored delivery would occupy the receiver's space for ever.
     fn keep(
         &self,
         sent_one: &SentDelivery,
@@ -343,7 +344,7 @@ impl BusState {
         pending_stores: &mut PendingStores,
     ) {
         let (Some(outbox), Some(stored)) = (&self.outbox, &sent_one.subscription.stored) else {
-            // Its receiver left just now and nothing more is tried for it.
+            // The receiver has just left, so there are no further attempts.
             tracked.put(index, DeliveryState::Refused(FailureReason::SubscriberGone));
             return;
         };
@@ -358,7 +359,7 @@ impl BusState {
         pending_stores.push(tokio::spawn(async move { outbox.keep(sent_one).await }));
     }
 
-    /// Stores what can be stored of what was sent and is not acknowledged.
+    /// Stores sent but unacknowledged deliveries whose receivers have an outbox.
     fn keep_rest(
         &self,
         sent: &[SentDelivery],
@@ -395,7 +396,7 @@ impl BusState {
         handed
     }
 
-    /// Hands a delivery to the receiver that replaced one whose subscription has ended.
+    /// Sends a delivery again; if the receiver is gone, to its replacement.
     fn attempt(&self, sent_one: &mut SentDelivery, tracked: &MulticastTracker, index: usize) {
         if !sent_one.subscription.is_present()
             && let Some(successor) = self.successor(&sent_one.subscription, &sent_one.first)
@@ -413,8 +414,8 @@ impl BusState {
         (serving.pattern == gone.pattern).then(|| Arc::clone(serving))
     }
 
-    /// Waits for acknowledgements until the deadline and resends deliveries that lack one. A
-    /// delivery still in its queue is not resent, or it would be queued twice.
+    /// Waits for acknowledgements until the deadline, and sends unacknowledged deliveries again. A
+    /// delivery that is still in its queue is not sent again, or it would be queued twice.
     async fn retry_until(
         &self,
         sent: &mut [SentDelivery],
@@ -424,7 +425,7 @@ impl BusState {
         let mut pause = Backoff::new(self.settings.retry, self.settings.longest_retry);
         while tracked.lacks_after(pause.draw(), deadline).await {
             for (index, sent_one) in sent.iter_mut().enumerate() {
-                // What is being stored is not sent beside.
+                // Deliveries that are being stored are not also sent.
                 let sent = tracked.settled_by(index) == SettledBy::Acknowledgement;
                 if sent && tracked.is_open(index) && !sent_one.subscription.is_behind() {
                     self.counts.resent.one();

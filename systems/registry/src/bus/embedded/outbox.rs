@@ -1,8 +1,8 @@
-//! Deliveries for named receivers: stored before the sender gets an answer, sent until they are
-//! acknowledged, also after a restart.
+//! Deliveries for named receivers: stored before the sender gets an answer, and sent until they are acknowledged, also
+//! after a restart.
 //!
-//! The deliveries themselves are in the file ([`mod@file`]); in memory is which there are and when each
-//! is due. The receiver asks for what is due as it goes, so that nothing piles up in between.
+//! The file ([`mod@file`]) contains the deliveries; memory contains only their list and when each is due. A receiver's
+//! task asks for due deliveries one by one, so nothing piles up in between.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +20,7 @@ pub(super) mod file;
 
 use file::{Known, Open, OutboxFile};
 
-/// How many receivers there may be, how much may wait for each and for all, and how soon it is sent
-/// again.
+/// Limits on receivers and stored deliveries, and the pauses before deliveries are sent again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutboxLimits {
     pub(super) receivers: usize,
@@ -29,7 +28,7 @@ pub(super) struct OutboxLimits {
     pub(super) bytes: usize,
     /// Bytes for all receivers together.
     pub(super) all_bytes: usize,
-    /// Also how soon the file is opened again after a failure.
+    /// Also the pause before the file is opened again after a failure.
     pub(super) retry: Duration,
     pub(super) longest_retry: Duration,
 }
@@ -37,17 +36,17 @@ pub(super) struct OutboxLimits {
 /// A delivery to be stored.
 #[derive(Debug)]
 pub(super) struct NewDelivery {
-    /// What stands for its receiver.
+    /// The key of its receiver.
     pub(super) key: Arc<str>,
     pub(super) id: String,
     pub(super) bytes: Bytes,
-    /// Where the ledger has it.
+    /// Its reference in the tracker.
     pub(super) delivery_ref: DeliveryRef,
-    /// Whether it was sent already, so that it is not due at once.
+    /// Whether it was already sent, so that it is not due at once.
     pub(super) is_sent: bool,
 }
 
-/// What waits for receivers with a name.
+/// The stored deliveries of named receivers.
 #[derive(Debug)]
 pub(super) struct Outbox {
     file: OutboxFile,
@@ -61,20 +60,20 @@ struct Backlogs {
     backlogs: HashMap<Arc<str>, Backlog>,
     /// Receiver and sequence of each delivery, by its id.
     ids: HashMap<Arc<str>, (Arc<str>, u64)>,
-    /// Bytes of all deliveries, those that are being stored among them.
+    /// Bytes of all deliveries, including those that are being stored.
     taken: usize,
 }
 
-/// What waits for one receiver.
+/// The stored deliveries of one receiver.
 #[derive(Debug)]
 struct Backlog {
     namespace: String,
-    /// The first sequence that may be its own: what was to be stored for a receiver of the same name
-    /// that was forgotten meanwhile has an earlier one.
+    /// The first sequence number that may belong to it. Earlier numbers were for a receiver with the same name that
+    /// was forgotten meanwhile.
     since: u64,
     entries: HashMap<u64, Entry>,
     due: BTreeSet<(Instant, u64)>,
-    /// Deliveries and bytes, those that are being stored among them.
+    /// Number and bytes of deliveries, including those that are being stored.
     taken: (usize, usize),
     changed: Arc<Notify>,
 }
@@ -87,10 +86,10 @@ struct Entry {
     pause: Backoff,
 }
 
-/// What there is for a receiver now.
+/// The next delivery for a receiver.
 enum NextDue {
     Due(Bytes),
-    /// Nothing yet: until something changes, or this instant.
+    /// None yet; wait for a change, or until this instant.
     Later(Arc<Notify>, Option<Instant>),
     Gone,
 }
@@ -124,7 +123,7 @@ impl Backlog {
         self.taken = (self.taken.0 - 1, self.taken.1 - length);
     }
 
-    /// The first that is due, which becomes due again after its next pause.
+    /// The first due delivery; it becomes due again after its next pause.
     fn take_due(&mut self, now: Instant) -> Option<u64> {
         let (due, sequence) = *self.due.first()?;
         if due > now {
@@ -139,7 +138,7 @@ impl Backlog {
 }
 
 impl Outbox {
-    /// Opens the file; which receivers it knows.
+    /// Opens the file; returns the receivers in it.
     ///
     /// Errors: it cannot be opened or read
     pub(super) fn open(
@@ -173,7 +172,7 @@ impl Outbox {
         backlogs.contains_key(key) || backlogs.len() < self.bounds.receivers
     }
 
-    /// A receiver comes or comes back: all that waits for it is due.
+    /// A receiver connects: everything stored for it becomes due.
     pub(super) fn welcome(&self, key: &Arc<str>, known: &Known) {
         self.file.remember(key, known);
         let mut waiting = self.waiting();
@@ -187,7 +186,7 @@ impl Outbox {
         }
     }
 
-    /// A receiver is gone for good, and what waits for it with it.
+    /// Removes a receiver and everything stored for it.
     pub(super) fn forget(&self, key: &Arc<str>) {
         let mut waiting = self.waiting();
         if let Some(backlog) = waiting.backlogs.remove(key) {
@@ -199,12 +198,12 @@ impl Outbox {
         }
     }
 
-    /// Stores a delivery that is under way; when this resolves, the ledger knows whether it is.
+    /// Stores a pending delivery; when this resolves, the tracker knows the result.
     pub(super) async fn keep(&self, sent_one: NewDelivery) {
         let NewDelivery { key, id, bytes, delivery_ref, is_sent } = sent_one;
         let length = bytes.len();
-        // What was sent may still be acknowledged, or is a time-out; what was not, has failed: nothing
-        // more is tried for it.
+        // A delivery that was sent may still be acknowledged or time out; one that was not sent has failed, and there
+        // are no further attempts.
         let fail = |why| {
             if !is_sent {
                 delivery_ref.put(DeliveryState::Refused(why));
@@ -229,7 +228,7 @@ impl Outbox {
             let due = Instant::now() + wait;
             backlog.put(sequence, Entry { id, length, due, pause });
         } else {
-            // Acknowledged while it was being stored, or not stored.
+            // It was acknowledged while it was being stored, or could not be stored.
             backlog.release(length);
             *taken -= length;
             if stored {
@@ -254,7 +253,7 @@ impl Outbox {
         })
     }
 
-    /// Takes an acknowledgement of a stored delivery, and from which receiver it came.
+    /// Accepts an acknowledgement of a stored delivery; returns whether the sender may acknowledge it.
     pub(super) fn acknowledge(
         &self,
         id: &str,
@@ -277,7 +276,7 @@ impl Outbox {
         may
     }
 
-    /// The next delivery that is due to a receiver, when it is. Cancel-safe.
+    /// Waits for the next due delivery of a receiver. Cancel-safe.
     pub(super) async fn due(&self, key: &Arc<str>) -> Bytes {
         loop {
             let (changed, next) = match self.next_due(key) {
@@ -302,7 +301,7 @@ impl Outbox {
         let mut waiting = self.waiting();
         let Some(backlog) = waiting.backlogs.get_mut(key) else { return NextDue::Gone };
         while let Some(sequence) = backlog.take_due(Instant::now()) {
-            // What the disk does not give now is due again later.
+            // A delivery that cannot be read now is due again later.
             if let Some(bytes) = self.file.read(key, sequence) {
                 return NextDue::Due(bytes);
             }

@@ -12,20 +12,21 @@ use crate::fanout::tracker::{AckSource, FailureReason};
 use crate::message::Acknowledgement;
 use crate::subscription::{Pattern, Subscriber};
 
-/// Who listens to what; its receiver may change, if it has a name.
+/// A subscription; its receiver may change if it has a name.
 #[derive(Debug)]
 pub(super) struct Subscription {
     key: u64,
     pub(super) namespace: Arc<str>,
     pub(super) pattern: Pattern,
     pub(super) name: Option<Arc<str>>,
-    /// What stands for it in the outbox, if what must arrive is stored for it.
+    /// Its key in the outbox, if deliveries are stored for it.
     pub(super) stored: Option<Arc<str>>,
     present: AtomicBool,
     queue: Mutex<Option<QueueSender>>,
 }
 
-/// The sending end of a queue. Dropped, the receiver gets what is in the queue, and then the end.
+/// The sending end of a queue. After it is dropped, the receiver gets the queued deliveries and
+/// then the end.
 #[derive(Debug)]
 struct QueueSender {
     frames: mpsc::Sender<QueuedDelivery>,
@@ -40,7 +41,7 @@ struct QueueUse {
     all: Arc<AtomicUsize>,
 }
 
-/// A delivery in a queue; counted as waiting until it is dropped, with its queue at the latest.
+/// A delivery in a queue; counted until it is dropped, at the latest with its queue.
 #[derive(Debug)]
 struct QueuedDelivery {
     bytes: Bytes,
@@ -48,7 +49,7 @@ struct QueuedDelivery {
 }
 
 impl QueueUse {
-    /// Reserves bytes for a delivery, if it fits. An empty queue always takes one, so that slow
+    /// Reserves bytes for a delivery, if it fits. An empty queue always accepts one, so that slow
     /// receivers cannot block a fast one.
     fn reserve(self: &Arc<Self>, bytes: Bytes, settings: &Settings) -> Option<QueuedDelivery> {
         let own = self.own.fetch_add(bytes.len(), Ordering::Relaxed);
@@ -102,12 +103,12 @@ impl Subscription {
         })
     }
 
-    /// Whether its receiver has not yet taken all that is in its queue.
+    /// Whether its queue is not empty.
     pub(super) fn is_behind(&self) -> bool {
         self.queue().as_ref().is_some_and(|queue| queue.queue_use.own.load(Ordering::Relaxed) > 0)
     }
 
-    /// Ends it: the receiver gets what is in its queue and then the end; stored deliveries are
+    /// Ends it: the receiver gets the queued deliveries and then the end; stored deliveries are
     /// dropped.
     pub(super) fn end(&self, state: &BusState) {
         let mut subscriptions = state.subscriptions_mut();
@@ -118,7 +119,7 @@ impl Subscription {
         }
     }
 
-    /// The receiver disconnects: a subscription with an outbox remains.
+    /// Disconnects the receiver; a subscription with an outbox remains.
     fn disconnect(&self, state: &BusState) {
         let mut subscriptions = state.subscriptions_mut();
         if self.stored.is_none() {
@@ -134,7 +135,7 @@ impl Subscription {
         }
     }
 
-    /// One that the outbox knows, its receiver away.
+    /// A subscription from the outbox whose receiver is absent.
     pub(super) fn away(state: &BusState, known: &Known, pattern: Pattern) -> Arc<Self> {
         Arc::new(Self {
             key: state.key(),
@@ -149,7 +150,7 @@ impl Subscription {
 }
 
 impl Subscriptions {
-    /// Adds a subscription; it replaces one of the same name in its namespace.
+    /// Adds a subscription; it replaces the one with the same name in its namespace.
     pub(super) fn insert(&mut self, subscription: &Arc<Subscription>, state: &BusState) {
         if let Some(name) = &subscription.name {
             let key = (Arc::clone(&subscription.namespace), Arc::clone(name));
@@ -173,7 +174,8 @@ impl Subscriptions {
     }
 }
 
-/// A receiver's end: deliveries come out, acknowledgements go in. Dropped, it leaves.
+/// A receiver's end: yields deliveries, accepts acknowledgements. Dropping it disconnects the
+/// receiver.
 #[derive(Debug)]
 pub struct Listener {
     state: Arc<BusState>,
@@ -222,8 +224,8 @@ impl Listener {
         Self { state: Arc::clone(state), subscription, frames }
     }
 
-    /// The next delivery, in the form of [`crate::message`]; `None` when the subscription has ended.
-    /// Cancel-safe.
+    /// The next delivery, in the format of [`crate::message`]; `None` when the subscription has
+    /// ended. Cancel-safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             queued = self.frames.recv() => Some(queued?.bytes.clone()),
@@ -231,17 +233,17 @@ impl Listener {
         }
     }
 
-    /// A delivery that is in the queue already.
+    /// A delivery that is already in the queue.
     pub fn next_now(&mut self) -> Option<Bytes> {
         Some(self.frames.try_recv().ok()?.bytes.clone())
     }
 
-    /// Says that deliveries have arrived; how many of them were under way to this receiver.
+    /// Acknowledges deliveries; returns how many of them were pending for this receiver.
     pub fn acknowledge(&self, words: &Acknowledgement) -> usize {
         self.ack_reader().acknowledge(words)
     }
 
-    /// Resolves once the system stops and no multicast waits for acknowledgements any more.
+    /// Resolves once the system stops and no multicast waits for acknowledgements.
     pub(super) fn stopped(&self) -> impl Future<Output = ()> + use<> {
         let state = Arc::clone(&self.state);
         async move {
@@ -250,13 +252,13 @@ impl Listener {
         }
     }
 
-    /// Takes acknowledgements while another part waits for deliveries.
+    /// Accepts acknowledgements while another task waits for deliveries.
     pub(super) fn ack_reader(&self) -> AckReader {
         AckReader { state: Arc::clone(&self.state), subscription: Arc::clone(&self.subscription) }
     }
 }
 
-/// Takes a receiver's acknowledgements.
+/// Accepts a receiver's acknowledgements.
 #[derive(Debug)]
 pub(super) struct AckReader {
     state: Arc<BusState>,
@@ -276,7 +278,7 @@ impl Drop for Listener {
     }
 }
 
-/// What waits for a receiver that is there, as it becomes due.
+/// Stored deliveries of a connected receiver, as they become due.
 async fn due(state: &BusState, subscription: &Subscription) -> Bytes {
     match (&state.outbox, &subscription.stored) {
         (Some(outbox), Some(stored)) if subscription.is_present() => outbox.due(stored).await,

@@ -1,7 +1,7 @@
 //! A receiver's WebSocket: deliveries go out as binary frames, acknowledgements come in as text.
 //!
-//! Reading and writing do not wait for each other, so that a receiver may acknowledge before it
-//! reads on. An invalid message ends only the connection that sent it.
+//! Reading and writing are independent, so a receiver may acknowledge before it reads on. An
+//! invalid message ends only the connection that sent it.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use super::{Listener, Settings};
 use crate::message::Acknowledgement;
 use crate::object;
 
-/// Bytes of one message from a receiver: some 40,000 acknowledgements.
+/// Bytes of one message from a receiver: about 40,000 acknowledgements.
 const LONGEST_WORDS: usize = 1 << 20;
-/// Most bytes written before a flush.
+/// Most bytes that are written before a flush.
 const BATCH: usize = 256 << 10;
-/// How long a receiver gets to take the last frame.
+/// Time limit for a receiver to take the last frame.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 type Socket<S> = WebSocketStream<S>;
-/// The close code and reason that the receiver gets.
+/// The close code and reason for the receiver.
 type CloseReason = (CloseCode, &'static str);
 
-/// Serves one connection until it ends or the system stops, and says why it ends.
+/// Serves one connection until it ends or the system stops; the result is why it ends.
 pub(super) async fn converse<S>(stream: S, mut listener: Listener, settings: Settings)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -42,11 +42,12 @@ where
         end = write(&mut sink, &mut listener, &settings) => end,
         () = stopped => (CloseCode::GOING_AWAY, "the registry stops"),
     };
-    // It ends before the farewell: nothing more is promised to a receiver that goes.
+    // Dropped before the close frame: nothing more is promised to this receiver.
     drop(listener);
     let farewell = async {
         let _ = sink.send(Message::close(Some(code), reason)).await;
-        // Until the other side's close, or its end, so that ours is not lost with the connection.
+        // Waits for the other side's close or end, so that our close frame is not lost with the
+        // connection.
         while let Some(Ok(_)) = words.next().await {}
     };
     let _ = timeout(FAREWELL, farewell).await;
@@ -108,7 +109,7 @@ where
     }
 }
 
-/// Writes a delivery, and others that wait behind it, with one flush.
+/// Writes a delivery and those queued behind it, with one flush.
 async fn send<S>(
     sink: &mut SplitSink<Socket<S>, Message>,
     listener: &mut Listener,

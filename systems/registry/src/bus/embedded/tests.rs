@@ -1,4 +1,4 @@
-//! The bus within the process, in virtual time. What is on the wire: `entrance/tests.rs`.
+//! The bus within the process, in virtual time. `handshake/tests.rs` tests the wire format.
 
 use super::*;
 use crate::bus::Status;
@@ -20,7 +20,7 @@ fn names(names: &[&str]) -> Vec<Arc<str>> {
     names.iter().map(|name| (*name).into()).collect()
 }
 
-/// Status and reason by name.
+/// Status and reason of each identity, sorted by name.
 fn outcomes_of(mut outcomes: Vec<Outcome>) -> Vec<(String, Status, Option<&'static str>)> {
     outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
     outcomes.into_iter().map(|one| (one.identity.to_string(), one.status, one.reason)).collect()
@@ -35,7 +35,7 @@ async fn send(
     bus.multicast(sample("hello"), names(to), semantics, timeout).await
 }
 
-/// Sent until it is acknowledged, while the test goes on.
+/// Sends at least once in the background.
 fn send_at_least_once(bus: &Embedded, to: &[&str], timeout: Duration) -> JoinHandle<Vec<Outcome>> {
     let (bus, to) = (bus.clone(), names(to));
     let message = sample("hello");
@@ -53,7 +53,7 @@ fn ack(id: &str) -> Acknowledgement {
     Acknowledgement { ack: vec![id.to_owned()] }
 }
 
-/// Acknowledges everything, and tells what it saw.
+/// Acknowledges everything, and returns what it received.
 fn acknowledging_receiver(mut listener: Listener) -> JoinHandle<Vec<(String, Vec<String>)>> {
     tokio::spawn(async move {
         let mut seen = Vec::new();
@@ -123,10 +123,12 @@ async fn who_does_not_read_delays_nobody_else() {
         assert_eq!(outcomes_of(outcomes).map_status(), [expected, Status::Delivered], "{round}");
         seen.push(parts(&live.next_now().unwrap()).0);
     }
-    // One number is a delivery to the dead, the next the one to the living; in order.
+    // Numbers alternate between the receiver that never acknowledges and the one that does; they
+    // arrive in order.
     let expected: Vec<String> = (1..=10).map(|n| format!("c1-{}", 2 * n)).collect();
     assert_eq!(seen, expected);
-    // Awaited acknowledgements: the living has its delivery while the dead is waited for.
+    // While the bus waits for the dead receiver's acknowledgement, the live one already has its
+    // delivery.
     let waits = send_at_least_once(&bus, &["dead", "live"], 60 * SECOND);
     let (id, _) = parts(&live.next().await.unwrap());
     assert_eq!(live.acknowledge(&ack(&id)), 1);
@@ -288,7 +290,7 @@ async fn ten_thousand_share_ten_connections() {
     let outcomes = send(&bus, &to, Semantics::AtLeastOnce, 60 * SECOND).await;
     assert_eq!(outcomes.len(), 10_000);
     assert!(outcomes.iter().all(|one| one.status == Status::Delivered));
-    // The end of the bus's subscriptions ends the receivers.
+    // Ending the bus's subscriptions ends the receivers.
     let all = bus.state.subscriptions().table.group("n", names(&to), ReceiverScope::Known).groups;
     for group in all {
         group.subscription.end(&bus.state);
@@ -300,7 +302,7 @@ async fn ten_thousand_share_ten_connections() {
     }
 }
 
-/// Queues that nobody reads take no more than there is for all; whoever reads gets on beside them.
+/// Queues that nobody reads stay within the common limit, and readers continue to receive.
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_all_connections_is_bounded() {
     const MOST: usize = 2_000;

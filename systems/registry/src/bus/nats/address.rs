@@ -1,11 +1,12 @@
-//! Addresses of servers, which may contain user and password.
+//! Server addresses, which may contain user and password.
 
 use async_nats::{ConnectOptions, ServerAddr};
 
-/// Servers of one cluster: addresses as `nats://user:password@host:port`, separated by commas; and
-/// the options that open them, as the client itself does not look for user and password.
+/// Parses the servers of one cluster: addresses as `nats://user:password@host:port`, separated by
+/// commas. Also returns the options with user and password, which the client does not read from the
+/// address.
 ///
-/// Errors: one is no address
+/// Errors: an invalid address
 pub fn read(servers: &str) -> Result<(Vec<ServerAddr>, ConnectOptions), std::io::Error> {
     let servers: Result<Vec<ServerAddr>, _> =
         servers.split(',').map(|server| server.trim().parse()).collect();

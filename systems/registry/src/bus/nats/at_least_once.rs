@@ -1,9 +1,9 @@
-//! At-least-once multicasts: published to present receivers, stored for absent ones and for those
-//! that do not acknowledge in time.
+//! At-least-once multicasts: published to present receivers, and stored for receivers that are
+//! absent or do not acknowledge in time.
 //!
-//! Storing costs the server many times what publishing costs, so only what needs the stream goes
-//! there. A receiver that gets a delivery both ways recognises it by its id. Nothing is promised
-//! before the multicast is answered, so nothing has to be stored before.
+//! Storing is many times more expensive for the server than publishing, so only the necessary
+//! deliveries go to the stream. A receiver that gets a delivery both ways recognises it by its id.
+//! Nothing is promised before the multicast is answered, so nothing has to be stored before.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use super::*;
 use crate::fanout::delivery::{Deliveries, Delivery, HeaderTemplate};
 use crate::fanout::tracker::{MulticastTracker, SettledBy};
 
-/// A delivery with its bytes, as often as it takes.
+/// A delivery with its bytes, which may be sent several times.
 struct SentDelivery {
     connection: usize,
     encoded: EncodedDelivery,
-    /// How it was published last.
+    /// How it was last published.
     route: Route,
-    /// The connection over which it was.
+    /// The connection on which it was last published.
     run: Option<ConnectionEpoch>,
-    /// Whether it was published to a subject on which a receiver listened.
+    /// Whether it was published to a subject with a listening receiver.
     reached_listener: bool,
 }
 
@@ -37,13 +37,13 @@ enum Route {
 }
 
 impl SentDelivery {
-    /// Whether the connection over which it was published is no more.
+    /// Whether the connection on which it was published is lost.
     fn is_lost(&self, runs: &[Option<ConnectionEpoch>]) -> bool {
         self.run.is_none() || runs[self.connection] != self.run
     }
 }
 
-/// A multicast under way.
+/// A multicast in progress.
 struct AtLeastOnceSend<'a> {
     bus: &'a BusState,
     tracked: MulticastTracker,
@@ -52,11 +52,11 @@ struct AtLeastOnceSend<'a> {
     deadline: Instant,
 }
 
-/// The server found no listener.
+/// The server reported that there is no listener.
 const NO_LISTENER: DeliveryState = DeliveryState::Open(Some(FailureReason::NoSubscriber));
 
 impl BusState {
-    /// Sent until it is acknowledged or stored.
+    /// Sends until acknowledged or stored.
     pub(super) async fn until_acknowledged(
         &self,
         message: &Message,
@@ -98,14 +98,14 @@ impl BusState {
 }
 
 impl AtLeastOnceSend<'_> {
-    /// Publishes what is due, as long as there is time.
+    /// Publishes due deliveries until the deadline.
     async fn publish(&mut self, is_due: impl Fn(&SentDelivery, DeliveryState) -> bool) {
         let Self { bus, tracked, deliveries, sent, deadline } = self;
         let runs = bus.runs();
         let publishing = async {
             for (index, sent_one) in sent.iter_mut().enumerate() {
                 let state = tracked.state(index);
-                // Unless the answer came while this was looked at.
+                // Unless an answer has just arrived.
                 if is_due(sent_one, state) && tracked.put(index, DeliveryState::Open(None)) {
                     sent_one.reached_listener &= state != NO_LISTENER;
                     let receiver = &deliveries.all[index].subscription;
@@ -114,7 +114,7 @@ impl AtLeastOnceSend<'_> {
                         if sent_one.route == Route::Unsent { &counts.sent } else { &counts.resent };
                     match bus.attempt(sent_one, receiver, &runs, tracked.number(index)).await {
                         Ok(()) => counter.one(),
-                        // Another attempt before the deadline would be in vain.
+                        // Another attempt before the deadline would fail, too.
                         Err(FailureReason::NotStored)
                             if !sent_one.reached_listener && bus.jetstream.is_refused() =>
                         {
@@ -129,8 +129,9 @@ impl AtLeastOnceSend<'_> {
     }
 
     /// Waits for acknowledgements until the deadline. A delivery without a listener is stored after
-    /// one round trip, an unacknowledged one in good time before the deadline. After that, refused
-    /// or possibly lost deliveries are published again; those on their way into the stream are not.
+    /// one round trip, an unacknowledged delivery some time before the deadline. After that,
+    /// refused or possibly lost deliveries are published again; those on their way to the stream
+    /// are not.
     async fn retry_until(&mut self) {
         let bus = self.bus;
         let begin = Instant::now();
@@ -168,8 +169,8 @@ impl AtLeastOnceSend<'_> {
         bus.flushed(&bus.runs(), &used, until).await;
     }
 
-    /// The outcome of each target. A delivery lost with its connection is not pending. One that
-    /// reached a listener is not failed because storing it failed.
+    /// The outcome of each target. A delivery lost with its connection is not pending. A delivery
+    /// that reached a listener has not failed, even if it could not be stored.
     fn outcomes(self, outcomes: &mut Vec<Outcome>) {
         let runs = self.bus.runs();
         let mut states = self.tracked.states();
@@ -192,8 +193,8 @@ impl AtLeastOnceSend<'_> {
 }
 
 impl BusState {
-    /// Publishes a delivery to its receiver's subject, and the next time into the stream; to the
-    /// subject again if it cannot be stored.
+    /// Publishes a delivery first to its receiver's subject and then to the stream; if it cannot be
+    /// stored, to the subject again.
     async fn attempt(
         &self,
         sent_one: &mut SentDelivery,

@@ -1,4 +1,4 @@
-//! At-most-once multicasts: published without waiting for each other, confirmed together.
+//! At-most-once multicasts: published without waiting in between, confirmed together.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::*;
 use crate::fanout::delivery::{Deliveries, HeaderTemplate};
 use crate::fanout::tracker::{MulticastTracker, SettledBy};
 
-/// Bytes of a message reserved for what travels beside the delivery.
+/// Bytes of a NATS message reserved for everything except the delivery.
 const BESIDE: usize = 1 << 10;
 
-/// Bytes of deliveries that are written at a time and share memory.
+/// Bytes of deliveries that are encoded together in one allocation.
 const PAGE: usize = 64 << 10;
 
 impl BusState {
@@ -39,9 +39,8 @@ impl BusState {
         (delivery::cut(groups, message, bounds), outcomes)
     }
 
-    /// Writes deliveries from this one on, one at least, into memory that they share: to
-    /// allocate for each would cost more than to write it, and a connection that gets many at a time
-    /// sends them together.
+    /// Encodes deliveries from this one on, at least one, into shared memory: an allocation for
+    /// each would be more expensive than encoding it, and a connection sends many together.
     pub(super) fn write(
         &self,
         template: &HeaderTemplate,
@@ -111,7 +110,7 @@ impl BusState {
                 }
             }
         };
-        // Beyond the deadline nothing is published any more.
+        // Nothing is published after the deadline.
         let _ = timeout_at(deadline, publishing).await;
         self.counts.sent.add(sent);
         let flushed = self.flushed(&runs, &used, deadline).await;
@@ -120,7 +119,7 @@ impl BusState {
             if *state == DeliveryState::Open(None) {
                 *state = flushed[self.connection(&delivery.subscription)];
             } else if *state == DeliveryState::Open(Some(FailureReason::NoSubscriber)) {
-                // The server knows better than its last sign of life.
+                // The server's report is newer than the receiver's last presence message.
                 delivery.subscription.mark_away();
             }
         }
@@ -128,12 +127,13 @@ impl BusState {
         outcomes
     }
 
-    /// The connections that hold now, by link.
+    /// The current connection of each link.
     pub(super) fn runs(&self) -> Vec<Option<ConnectionEpoch>> {
         self.connections.iter().map(NatsConnection::run).collect()
     }
 
-    /// What has become of what each link took, beyond what was refused: one barrier a link.
+    /// The state of everything that each link published and that was not refused: one barrier per
+    /// link.
     pub(super) async fn flushed(
         &self,
         runs: &[Option<ConnectionEpoch>],

@@ -1,10 +1,10 @@
-//! One connection to NATS of the pool, and what comes back on it.
+//! One of the connections to NATS, and the answers on it.
 //!
 //! Every publication has its own reply subject in the connection's inbox. For a publication to
 //! receivers the server answers only if there is no listener (no responders, 503); for one to the
-//! stream it answers that it is stored. A message to the inbox itself is a barrier: the server
-//! handles a connection in order, so when the barrier returns, all earlier publications were taken
-//! and every refusal has arrived.
+//! stream it confirms that it is stored. A message to the inbox itself is a barrier: the server
+//! handles a connection in order, so when the barrier returns, the server has handled all earlier
+//! publications, and every refusal has arrived.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,29 +19,29 @@ use tokio::sync::oneshot;
 use crate::fanout::delivery;
 use crate::fanout::tracker::{DeliveryState, DeliveryTracker, FailureReason};
 
-/// What a reply subject's last token begins with; a number follows. Short, since one travels with
-/// each delivery.
+/// Prefix of a reply subject's last token; a number follows. Short, because each delivery contains
+/// one.
 const BARRIER: &str = "b";
 const PLAIN: &str = "p";
 const STORE: &str = "s";
 
-/// Which connection to which server: changes when it is made anew, and what was under way on the
-/// former may be lost.
+/// Identifies a connection to a server. It changes when the connection is made again; publications
+/// on the former connection may be lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConnectionEpoch {
     server: Arc<str>,
     client: u64,
 }
 
-/// A delivery as it is published.
+/// An encoded delivery.
 #[derive(Debug, Clone)]
 pub(super) struct EncodedDelivery {
-    /// Where the server answers if there is no listener.
+    /// The subject for the server's answer if there is no listener.
     pub(super) reply: Subject,
     pub(super) bytes: Bytes,
 }
 
-/// A connection that reconnects by itself.
+/// A connection that reconnects automatically.
 #[derive(Debug)]
 pub(super) struct NatsConnection {
     pub(super) client: Client,
@@ -60,7 +60,7 @@ struct PublishReply {
 }
 
 impl NatsConnection {
-    /// A link over a client, and its inbox.
+    /// A link over a client, with its inbox.
     pub(super) async fn new(
         client: Client,
         inbox: String,
@@ -79,12 +79,12 @@ impl NatsConnection {
         Some(ConnectionEpoch { server: info.server_id.into(), client: info.client_id })
     }
 
-    /// Bytes that one message may have.
+    /// Largest message in bytes.
     pub(super) fn state(&self) -> Option<usize> {
         self.client.try_server_info().map(|info| info.max_payload)
     }
 
-    /// Writes a subject at which the server answers if a delivery has no listener.
+    /// Writes the reply subject of a delivery.
     pub(super) fn write_reply(&self, number: u64, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.inbox.as_bytes());
         bytes.push(b'.');
@@ -103,7 +103,7 @@ impl NatsConnection {
         sent.map_err(|error| refusal(error.kind()))
     }
 
-    /// Hands a delivery to the stream, which drops it if it has this id already.
+    /// Publishes a delivery to the stream, which drops it if it already has this id.
     pub(super) async fn store(
         &self,
         subject: &Subject,
@@ -119,8 +119,8 @@ impl NatsConnection {
         sent.await.map_err(|error| refusal(error.kind()))
     }
 
-    /// Resolves once the server has taken all that was published before; never, if the connection
-    /// is lost meanwhile.
+    /// Resolves once the server has handled all earlier publications; never, if the connection is
+    /// lost meanwhile.
     pub(super) async fn flushed(&self) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (flushed, back) = oneshot::channel();
@@ -132,7 +132,7 @@ impl NatsConnection {
         }
     }
 
-    /// What came into the inbox.
+    /// Handles a message in the inbox.
     pub(super) fn refresh(&self, message: &Message, tracker: &DeliveryTracker) {
         let Some(token) = message.subject.rsplit('.').next() else { return };
         let number = |prefix: &str| token.strip_prefix(prefix).and_then(|rest| rest.parse().ok());
@@ -159,7 +159,7 @@ impl NatsConnection {
     }
 }
 
-/// Removes a barrier whose waiter has gone.
+/// Removes a barrier when its waiting task is gone.
 struct BarrierGuard<'a> {
     connection: &'a NatsConnection,
     number: u64,

@@ -1,10 +1,9 @@
 //! The bus over NATS: receivers and coordinators connect to one server, and coordinators share
 //! the receivers.
 //!
-//! `SUBSCRIBING.md` describes the wire format. Messages go to a receiver's subject; at-least-once
-//! deliveries without a listener or a quick acknowledgement go into a stream ([`stream`]). A
-//! multicast is published over a small pool of connections ([`connection`]) and confirmed as a
-//! whole, not by one round trip per message.
+//! `SUBSCRIBING.md` describes the wire format. Messages go to a receiver's subject; at-least-once deliveries without a
+//! listener or a quick acknowledgement go to a stream ([`stream`]). A multicast is published over a small pool of
+//! connections ([`connection`]) and confirmed as a whole, not by one round trip per message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -39,37 +38,37 @@ use presence::{Presence, PresenceReply};
 use receivers::{Receiver, Receivers};
 use stream::JetStream;
 
-/// What the bus keeps to.
+/// The settings of the bus.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Addresses as `nats://host:port`, of one cluster, separated by commas.
+    /// Addresses as `nats://host:port`, separated by commas; all of one cluster.
     pub servers: String,
-    /// Connections to publish over.
+    /// Connections for publishing.
     pub connections: usize,
-    /// A receiver that was not heard for this long is away.
+    /// Time without a presence message after which a receiver counts as absent.
     pub away: Duration,
-    /// Receivers that may be known at a time; one more is refused.
+    /// Most known receivers; further ones are refused.
     pub receivers: usize,
-    /// Presences that may wait to be dealt with; one more is dropped, and its receiver says so again.
+    /// Most presence messages that may wait; further ones are dropped, and their receivers send them again.
     pub presences: usize,
-    /// The server sends again what a receiver did not acknowledge for this long.
+    /// Time after which the server sends an unacknowledged delivery again.
     pub ack_wait: Duration,
-    /// How long the stream keeps messages that are not fetched, and absent receivers.
+    /// How long the stream keeps messages that are not fetched, and consumers of absent receivers.
     pub keep: Duration,
-    /// Deliveries that the server pushes to a receiver ahead of its acknowledgements.
+    /// Deliveries that the server pushes to a receiver before it acknowledges them.
     pub max_unacknowledged: i64,
-    /// Bytes that the stream may hold; -1 is as many as the server allows.
+    /// Bytes that the stream may hold; -1 means the server's limit.
     pub max_bytes: i64,
-    /// How long to wait for the server's answer to anything but a delivery.
+    /// Time limit for the server's answer to anything but a delivery.
     pub patience: Duration,
-    /// How long a receiver that is there may take to acknowledge before a delivery is stored for
-    /// it; at most half of the time that the multicast has.
+    /// How long a present receiver may take to acknowledge before a delivery is stored for it; at most half of the
+    /// multicast's time.
     pub unanswered: Duration,
-    /// The first pause before what the stream did not confirm is published again.
+    /// The first pause before a delivery that the stream did not confirm is published again.
     pub retry: Duration,
     /// The longest such pause.
     pub longest_retry: Duration,
-    /// How large one delivery may be.
+    /// Largest delivery.
     pub bounds: DeliveryLimits,
 }
 
@@ -94,12 +93,12 @@ impl Default for Settings {
     }
 }
 
-/// Presences that are dealt with at a time.
+/// Presence messages that are handled at the same time.
 const ADMISSIONS: usize = 32;
-/// Messages that may wait for one subscription of ours.
+/// Messages that may wait for one of our subscriptions.
 const ARRIVALS: usize = 1 << 18;
 
-/// The bus. Clones share everything; with the last one the connections end.
+/// The bus. Clones share its state; dropping the last one closes the connections.
 #[derive(Debug, Clone)]
 pub struct Nats {
     state: Arc<BusState>,
@@ -121,11 +120,10 @@ struct BusState {
 }
 
 impl Nats {
-    /// Connects, and retries while there is no server; returns when the first attempt to find the
-    /// stream has ended. The coordinator's name must never have been used before, and must be one
-    /// token of a subject.
+    /// Connects, and retries until there is a server; returns after the first attempt to open the stream. The
+    /// coordinator's name must be unique for all time, and must be a single token of a subject.
     ///
-    /// Errors: `INVALID_REQUEST` for addresses that are none
+    /// Errors: `INVALID_REQUEST` for invalid addresses
     pub async fn connect(
         coordinator: &str,
         settings: Settings,
@@ -176,7 +174,7 @@ impl Nats {
         let ready = Arc::new(Notify::new());
         tasks.spawn(watch_connections(Arc::downgrade(&state), connected, Arc::clone(&ready)));
         tasks.spawn(sweep(Arc::downgrade(&state)));
-        // Whether it is there shows in `check`; a registry may start before its server.
+        // `check` reports whether the stream exists; a registry may start before its server.
         let there = async {
             ready.notified().await;
             futures_util::future::join_all(state.connections.iter().map(NatsConnection::flushed))
@@ -200,7 +198,7 @@ async fn client(
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
         .subscription_capacity(ARRIVALS)
-        // Subjects are our own or checked with the presence that names them.
+        // Subjects are our own, or were checked together with their presence message.
         .skip_subject_validation(true)
         .reconnect_delay_callback(|attempts| {
             let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
@@ -219,7 +217,7 @@ fn away(error: impl std::fmt::Display) -> ApiError {
     unavailable(format!("nats: {error}"))
 }
 
-/// Hands each message over while there is a bus.
+/// Passes each message on while the bus exists.
 async fn each(
     mut arrivals: Arrivals,
     state: Weak<BusState>,
@@ -231,7 +229,7 @@ async fn each(
     }
 }
 
-/// Whenever there is a connection anew: sees to stream and consumers, until they are there.
+/// After each new connection, opens the stream and creates the consumers, with retries.
 async fn watch_connections(state: Weak<BusState>, connected: Arc<Notify>, ready: Arc<Notify>) {
     loop {
         connected.notified().await;
@@ -270,12 +268,12 @@ impl BusState {
         self.receivers.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The link of a receiver: always the same, so that what it gets is in order.
+    /// The link of a receiver: always the same, so that its deliveries stay in order.
     fn connection(&self, receiver: &Receiver) -> usize {
         receiver.key() as usize % self.connections.len()
     }
 
-    /// Stream and consumers, those of receivers that the server has forgotten among them.
+    /// Opens the stream and creates consumers, including those of receivers that the server has forgotten.
     async fn prepare(&self) -> Result<(), stream::StreamError> {
         self.has_stream.store(false, Ordering::Release);
         let stored = self.jetstream.open().await?;
@@ -303,8 +301,7 @@ impl BusState {
             self.counts.strayed.one();
             return;
         };
-        // A client that may publish on this subject may announce receivers of this namespace, and
-        // of no other.
+        // A client with permission for this subject may announce receivers of this namespace only.
         let namespace = message.subject.rsplit('.').next().unwrap_or_default();
         let from = AckSource::Namespace(namespace);
         let known = words.ack.iter().filter(|id| self.tracker.acknowledge(id, from));
@@ -313,7 +310,7 @@ impl BusState {
         self.counts.strayed.add((words.ack.len() - known) as u64);
     }
 
-    /// Handles a presence; slow work runs in a task of its own.
+    /// Handles a presence message; slow work runs in a separate task.
     fn presence(self: &Arc<Self>, message: Arrived) {
         let read = Presence::read_from_subject(&message.subject, &message.payload);
         if let Ok((presence, _)) = &read
@@ -347,7 +344,7 @@ impl BusState {
         });
     }
 
-    /// Lets a receiver in, or out; whether what must arrive is stored for it.
+    /// Registers a receiver, or marks it absent; returns whether deliveries are stored for it.
     async fn admit(
         &self,
         presence: &Presence,
@@ -370,7 +367,7 @@ impl BusState {
         let receiver = self.receivers_mut().admit(presence, pattern);
         let is_new = !was_here || !receiver.is_durable();
         if is_new && self.has_stream.load(Ordering::Acquire) {
-            // Also for one that comes back: the server may have given its consumer up meanwhile.
+            // Also for a receiver that comes back: the server may have removed its consumer.
             receiver.set_durable(self.jetstream.admit(&receiver.presence).await.is_ok());
         }
         Ok(receiver.is_durable())
@@ -406,7 +403,7 @@ impl Bus for Nats {
     async fn forget(&self, namespace: &str, name: &str) {
         let alone = self.state.receivers().table.alone(namespace, name);
         for receiver in alone {
-            // What the server cannot drop now goes with the stream's age.
+            // If the server cannot drop it now, it expires with the stream's age limit.
             let _ = self.state.drop_receiver(&receiver).await;
         }
     }

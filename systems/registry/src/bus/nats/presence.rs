@@ -1,7 +1,7 @@
-//! What receivers and registries tell each other over NATS, beside deliveries.
+//! Messages between receivers and registries over NATS, in addition to deliveries.
 //!
-//! A receiver says once a second that it is there ([`Presence`] on [`SUBJECT`]). As a request it is
-//! answered ([`PresenceReply`]) once it took effect.
+//! A receiver announces itself once a second ([`Presence`] on [`SUBJECT`]). If it sends that as a request, it gets an
+//! answer ([`PresenceReply`]) once the announcement takes effect.
 
 use std::fmt::Write;
 
@@ -11,50 +11,50 @@ use serde::{Deserialize, Serialize};
 use crate::object;
 use crate::subscription::Pattern;
 
-/// Where receivers say that they are there; with a namespace behind it, those of that one alone, so
-/// that the server's permissions keep others from speaking for it.
+/// The subject of presence messages. With a namespace appended, it is for that namespace alone, so that server
+/// permissions can keep other clients from using it.
 pub const SUBJECT: &str = "registry.presence";
-/// The stream that keeps what must arrive.
+/// The stream of at-least-once deliveries.
 pub const STREAM: &str = "REGISTRY";
-/// What begins the subjects of [`STREAM`].
+/// Prefix of the subjects in [`STREAM`].
 pub const STORED: &str = "registry.durable";
-/// What begins the subjects of acknowledgements; the coordinator's name and the namespace follow.
+/// Prefix of the subjects of acknowledgements; the coordinator's name and the namespace follow.
 pub const ACKS: &str = "registry.acks";
 
 /// Bytes of a receiver's name.
 const LONGEST_NAME: usize = 64;
 /// Bytes of a namespace or a subject.
 const LONGEST: usize = 128;
-/// Bytes of a presence: thousands of them may wait.
+/// Most bytes of a presence message: thousands of them may wait.
 const LONGEST_PRESENCE: usize = 4 << 10;
 
-/// A receiver is there, or leaves.
+/// Announces that a receiver is present, or leaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presence {
     /// The receiver's name: letters, digits, `-` and `_`.
     pub receiver: String,
-    /// Where the identities are registered that it serves.
+    /// The namespace of its identities.
     pub namespace: String,
-    /// Which identities.
+    /// The identities that it serves.
     pub pattern: String,
-    /// Where it listens for deliveries.
+    /// Its subject for deliveries.
     pub subject: String,
-    /// It leaves: it counts as away at once, and what must arrive waits for it.
+    /// It leaves: it counts as absent at once, and deliveries are stored for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
-    /// It leaves for good: what waits for it is dropped.
+    /// It leaves for good: its stored deliveries are dropped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forget: bool,
 }
 
-/// What a coordinator answers.
+/// A coordinator's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresenceReply {
-    /// Whether it took effect: the next multicast through this coordinator reaches the receiver.
+    /// Whether the announcement took effect: the next multicast through this coordinator reaches the receiver.
     pub ok: bool,
-    /// Who answers.
+    /// The coordinator that answers.
     pub coordinator: String,
-    /// Whether deliveries that must arrive are stored for it.
+    /// Whether at-least-once deliveries are stored for it.
     pub durable: bool,
     /// What is wrong with the message, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,9 +62,9 @@ pub struct PresenceReply {
 }
 
 impl Presence {
-    /// Reads and checks what came; the pattern beside it.
+    /// Parses and checks a presence message; returns it with its pattern.
     ///
-    /// Errors: what is wrong with it, in a sentence
+    /// Errors: a sentence that says what is wrong
     pub fn read(bytes: &[u8]) -> Result<(Self, Pattern), String> {
         if bytes.len() > LONGEST_PRESENCE {
             return Err(format!("a presence must have at most {LONGEST_PRESENCE} bytes"));
@@ -83,8 +83,8 @@ impl Presence {
         Ok((presence, pattern))
     }
 
-    /// Reads a presence and checks it against its subject: a subject with a namespace is for that
-    /// namespace alone, and its receivers listen below `registry.` and that namespace.
+    /// Parses a presence message and checks it against its subject: a subject with a namespace is for that namespace
+    /// alone, and its receivers must listen below `registry.` and that namespace.
     ///
     /// Errors: as [`Presence::read`]
     pub fn read_from_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
@@ -101,7 +101,7 @@ impl Presence {
         Ok((presence, pattern))
     }
 
-    /// As it travels.
+    /// Its encoded form.
     pub fn write(&self) -> Bytes {
         serde_json::to_vec(self).expect("strings and flags always serialize").into()
     }
@@ -111,7 +111,7 @@ impl Presence {
         format!("{STORED}.{}.{}", token(&self.namespace), self.receiver)
     }
 
-    /// Its consumer's name.
+    /// The name of its consumer.
     pub fn consumer(&self) -> String {
         format!("{}=={}", token(&self.namespace), self.receiver)
     }
@@ -119,7 +119,7 @@ impl Presence {
 
 #[cfg(test)]
 impl Presence {
-    /// A receiver of the namespace `n`, as tests have it.
+    /// A receiver of the namespace `n`, for tests.
     pub(super) fn sample(receiver: &str, pattern: &str) -> Self {
         Self {
             receiver: receiver.into(),
@@ -132,7 +132,7 @@ impl Presence {
     }
 }
 
-/// A subject of one's own to listen at: literal, and none of the registry's or the server's.
+/// Checks a receiver's subject: without wildcards, and not reserved for the registry or the server.
 fn check_subject(subject: &str) -> Result<(), String> {
     let literal = |token: &str| {
         let bad = |c: char| c.is_whitespace() || c.is_control() || c == '*' || c == '>';

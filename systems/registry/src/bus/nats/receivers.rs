@@ -1,4 +1,4 @@
-//! Receivers on NATS: who they are, whether they are there, and what they serve.
+//! Receivers on NATS: their names, their presence, and the identities that they serve.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub(super) struct Receiver {
     key: u64,
     namespace: Arc<str>,
     pub(super) pattern: Pattern,
-    /// As it last said.
+    /// Its last presence message.
     pub(super) presence: Presence,
     pub(super) subject: Subject,
     pub(super) stored: Subject,
@@ -38,7 +38,7 @@ impl Subscriber for Receiver {
 }
 
 impl Receiver {
-    /// Whether the stream keeps for it what must arrive.
+    /// Whether the stream stores deliveries for it.
     pub(super) fn is_durable(&self) -> bool {
         self.durable.load(Ordering::Acquire)
     }
@@ -77,7 +77,7 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    /// A receiver that says what it said before is still there; `false` if there is more to do.
+    /// Renews a present receiver whose message is unchanged; `false` if more has to be done.
     pub(super) fn renew(&self, presence: &Presence) -> bool {
         let Some(known) = self.known.get(&receiver_key(presence)) else { return false };
         let plain = known.is_present() && known.is_unchanged(presence);
@@ -87,14 +87,14 @@ impl Receivers {
         plain && known.is_durable() && !presence.gone && !presence.forget
     }
 
-    /// A receiver comes, or comes back: it serves before others of its pattern.
+    /// Adds or updates a present receiver: it takes precedence over others with its pattern.
     pub(super) fn admit(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
         let receiver = self.remember(presence, pattern);
         receiver.refresh();
         receiver
     }
 
-    /// A receiver that may be away.
+    /// Adds or updates a receiver that may be absent.
     pub(super) fn remember(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
         let (namespace, name) = receiver_key(presence);
         let former = self.known.get(&(Arc::clone(&namespace), name.clone()));
@@ -129,12 +129,12 @@ impl Receivers {
         receiver
     }
 
-    /// A receiver of this name.
+    /// The receiver of this presence message.
     pub(super) fn get(&self, presence: &Presence) -> Option<Arc<Receiver>> {
         self.known.get(&receiver_key(presence)).cloned()
     }
 
-    /// Takes a receiver out for good.
+    /// Removes a receiver for good.
     pub(super) fn remove(&mut self, receiver: &Receiver) {
         self.table.remove(&receiver.namespace, &receiver.pattern, receiver.key);
         let receiver_key = receiver_key(&receiver.presence);
@@ -143,8 +143,8 @@ impl Receivers {
         }
     }
 
-    /// Marks receivers absent that were silent for `away`, and removes those absent longer than
-    /// their stored messages are kept.
+    /// Marks receivers as absent after `away` without a message, and removes those that were absent
+    /// for longer than their deliveries are stored.
     pub(super) fn sweep(&mut self, away: Duration, keep: Duration) {
         let silent = |receiver: &&Arc<Receiver>| receiver.silent_for() >= away;
         let silent: Vec<_> = self.known.values().filter(silent).cloned().collect();
@@ -156,12 +156,12 @@ impl Receivers {
         }
     }
 
-    /// All that are known.
+    /// All known receivers.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Arc<Receiver>> {
         self.known.values()
     }
 
-    /// How many are there.
+    /// Number of present receivers.
     pub(super) fn present(&self) -> usize {
         self.known.values().filter(|receiver| receiver.is_present()).count()
     }

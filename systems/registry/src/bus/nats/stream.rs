@@ -1,8 +1,8 @@
-//! JetStream: the stream that keeps what must arrive, and a consumer in it for each receiver.
+//! JetStream: the stream of at-least-once deliveries, with a consumer for each receiver.
 //!
-//! A consumer pushes to the receiver's own subject, so that a receiver listens at one place for
-//! both semantics. The server pauses while there is no listener and resends what is not
-//! acknowledged. Acknowledged messages leave the stream.
+//! A consumer pushes to the receiver's own subject, so that a receiver listens at one subject for
+//! both semantics. The server pauses while there is no listener and sends unacknowledged deliveries
+//! again. Acknowledged messages leave the stream.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::Settings;
 use super::presence::{Presence, STORED, STREAM};
 use crate::subscription::Pattern;
 
-/// How long the server remembers ids: longer than any id is published again.
+/// How long the server remembers ids: longer than any id may be published again.
 const REMEMBERED: Duration = Duration::from_secs(120);
 
 /// Errors are text, because they come from another system.
@@ -27,7 +27,7 @@ pub(super) type StreamError = String;
 #[derive(Debug)]
 pub(super) struct JetStream {
     context: Context,
-    /// The server answered that it has no such stream, when it was last asked.
+    /// Whether the server last answered that there is no such stream.
     is_refused: AtomicBool,
     ack_wait: Duration,
     keep: Duration,
@@ -49,7 +49,7 @@ impl JetStream {
         }
     }
 
-    /// Sees to it that the stream is there; who has a consumer in it.
+    /// Opens or creates the stream; returns the receivers with a consumer in it.
     pub(super) async fn open(&self) -> Result<Vec<(Presence, Pattern)>, StreamError> {
         let config = Config {
             name: STREAM.into(),
@@ -57,7 +57,7 @@ impl JetStream {
             subjects: vec![format!("{STORED}.>")],
             retention: RetentionPolicy::WorkQueue,
             storage: StorageType::File,
-            // What is stored is never dropped in favour of what is not.
+            // When the stream is full, new messages are refused and stored ones kept.
             discard: DiscardPolicy::New,
             max_age: self.keep,
             duplicate_window: self.keep.min(REMEMBERED),
@@ -74,13 +74,13 @@ impl JetStream {
         Ok(described.filter_map(|text| Presence::read(text.as_bytes()).ok()).collect())
     }
 
-    /// Whether the server said that there is no stream: then there is no use in trying until it was
-    /// asked again.
+    /// Whether the server said that there is no stream; then attempts are useless until it is asked
+    /// again.
     pub(super) fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::Acquire)
     }
 
-    /// Sees to it that a receiver's consumer is there and pushes to where it listens.
+    /// Creates or updates a receiver's consumer, so that it pushes to the receiver's subject.
     pub(super) async fn admit(&self, presence: &Presence) -> Result<(), StreamError> {
         let config = push::Config {
             durable_name: Some(presence.consumer()),
@@ -97,16 +97,16 @@ impl JetStream {
         made.map(|_| ()).map_err(stream_error)
     }
 
-    /// Drops a receiver's consumer and what waits for it.
+    /// Deletes a receiver's consumer and its stored deliveries.
     pub(super) async fn forget(&self, presence: &Presence) -> Result<(), StreamError> {
         let stream = self.context.get_stream_no_info(STREAM).await.map_err(stream_error)?;
-        // Without a consumer there is nothing to delete, which is as good.
+        // If there is no consumer, there is nothing to delete.
         let _ = stream.delete_consumer(&presence.consumer()).await;
         stream.purge().filter(presence.stored()).await.map(|_| ()).map_err(stream_error)
     }
 }
 
-/// Whether it says that there is no JetStream, here or for us.
+/// Whether the error means that there is no JetStream on the server or for our account.
 fn is_final(refusal: Refusal) -> bool {
     match refusal {
         Refusal::JetStreamUnavailable => true,

@@ -1,4 +1,4 @@
-//! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
+//! The bus over a real server, with receivers that use only what `SUBSCRIBING.md` documents.
 
 mod faults;
 pub mod permissions;
@@ -22,7 +22,7 @@ use crate::store::embedded::Embedded;
 use filtering::Filter;
 use server::Server;
 
-/// Longer than anything here takes, so that what waits for a deadline shows.
+/// Longer than everything here takes, so that a test that waits for a deadline is noticed.
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -64,7 +64,7 @@ impl PlainReceiver {
         plain
     }
 
-    /// Says that it is there, and waits for an answer that is as expected.
+    /// Announces itself, and expects this answer.
     async fn announce(&self, presence: &Presence, ok: bool) -> PresenceReply {
         let answer = self.client.request(presence::SUBJECT, presence.write()).await.unwrap();
         let reply_to_presence: PresenceReply = serde_json::from_slice(&answer.payload).unwrap();
@@ -72,7 +72,7 @@ impl PlainReceiver {
         reply_to_presence
     }
 
-    /// The next delivery: id, recipients, whether it wants an acknowledgement; and the message.
+    /// The next delivery: id, recipients, subject for the acknowledgement; and the message.
     async fn next(&mut self) -> (String, Vec<String>, Option<String>, Arrived) {
         let message = self.deliveries.next().await.unwrap();
         let (header, payload) = message::decode(&message.payload).unwrap();
@@ -82,7 +82,7 @@ impl PlainReceiver {
         (id, to, ack, message)
     }
 
-    /// Acknowledges as a good receiver does: to the registry, and to the stream what comes from it.
+    /// Acknowledges as documented: to the registry, and to the stream if the delivery came from it.
     async fn acknowledge(&self, id: &str, ack: &str, message: &Arrived) {
         let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.to_owned()] }).unwrap();
         self.client.publish(ack.to_owned(), words.into()).await.unwrap();
@@ -91,7 +91,7 @@ impl PlainReceiver {
         }
     }
 
-    /// Acknowledges everything until it is aborted, and tells ids and recipients as they come.
+    /// Acknowledges everything until aborted, and reports ids and recipients as they arrive.
     fn acknowledge_all(mut self) -> (JoinHandle<()>, UnboundedReceiver<(String, Vec<String>)>) {
         let (seen, deliveries) = tokio::sync::mpsc::unbounded_channel();
         let task = tokio::spawn(async move {
@@ -115,7 +115,7 @@ impl PlainReceiver {
     }
 }
 
-/// Where to acknowledge to the stream what came from it.
+/// The stream's reply subject, if the delivery came from it.
 fn from_stream(message: &Arrived) -> Option<&async_nats::Subject> {
     message.reply.as_ref().filter(|reply| reply.starts_with("$JS.ACK."))
 }
@@ -144,7 +144,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// Messages that the stream holds, and how many it ever had.
+/// Number of messages in the stream, and number ever stored.
 async fn stream(client: &Client) -> (u64, u64) {
     let context = async_nats::jetstream::new(client.clone());
     let mut stream = context.get_stream(presence::STREAM).await.unwrap();
@@ -152,7 +152,7 @@ async fn stream(client: &Client) -> (u64, u64) {
     (state.messages, state.last_sequence)
 }
 
-/// Messages that the stream holds.
+/// Number of messages in the stream.
 async fn stored(client: &Client) -> u64 {
     stream(client).await.0
 }
@@ -182,7 +182,7 @@ async fn who_says_that_it_is_there_and_does_not_listen_is_not_delivered() {
     let liar = PlainReceiver::listen(&server, "liar", "a").await;
     let mut honest = PlainReceiver::listen(&server, "honest", "b").await;
     drop(liar.deliveries);
-    // What the server hears of the unsubscription comes before the answer to this.
+    // The server handles the unsubscription before it answers this request.
     let again = liar.client.request(presence::SUBJECT, liar.presence.write()).await.unwrap();
     assert!(again.payload.starts_with(b"{\"ok\":true"));
     let sent = send(&bus, &["a", "b"], Semantics::AtMostOnce, LONG);
@@ -206,7 +206,7 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hea
     assert_eq!(to, ["user-1", "user-2"]);
     assert_eq!(ack.as_deref(), Some("registry.acks.c1.n"));
     assert!(!sent.is_finished(), "the receiver is there: its word is waited for");
-    // Words of no delivery, and no words at all, change nothing.
+    // Acknowledgements of unknown deliveries, and invalid messages, change nothing.
     for stray in [&b"{\"ack\":[\"c1-999\",\"other-1\"]}"[..], b"nonsense", b"{\"ack\":1}"] {
         receiver.client.publish("registry.acks.c1.n", Bytes::from_static(stray)).await.unwrap();
     }
@@ -227,13 +227,13 @@ async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
     let acknowledging_receiver = PlainReceiver::listen(&server, "obedient", "obedient").await;
     let (task, mut seen) = acknowledging_receiver.acknowledge_all();
     let sent = send(&bus, &["obedient", "silent"], Semantics::AtLeastOnce, 2 * SHORT);
-    // Order of events: the other has its delivery while this one is still waited for.
+    // Order of events: the other receiver has its delivery while the bus still waits for this one.
     seen.recv().await.unwrap();
     assert!(!sent.is_finished());
     let (id, _, ack, message) = silent.next().await;
     assert!(from_stream(&message).is_none());
     assert_eq!(statuses(sent).await, [Status::Delivered, Status::Pending]);
-    // From the stream, and once more because that was not acknowledged either.
+    // From the stream, and once more, because the first was not acknowledged either.
     for _ in 0..2 {
         let (again, _, _, message) = silent.next().await;
         assert_eq!(again, id, "told apart by its id");
@@ -267,7 +267,7 @@ async fn who_acknowledges_late_is_delivered_although_it_is_stored() {
 #[tokio::test]
 async fn what_nobody_listens_to_is_stored_at_once() {
     let server = Server::start();
-    // Were it not for the server's word, it would be stored after so long.
+    // Without the server's report, it would be stored only after this time.
     let settings = Settings { unanswered: LONG, ..Settings::default() };
     let bus = bus_as_set(&server, "c1", settings).await;
     let mut crashed = PlainReceiver::listen(&server, "crashed", "a").await;
@@ -315,7 +315,7 @@ async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
     assert!(outcomes.iter().all(|one| one.1 == Status::Pending), "at once: {outcomes:?}");
     let none = send(&bus, &["a1"], Semantics::AtMostOnce, LONG);
     assert_eq!(statuses(none).await, [Status::Failed]);
-    // A second coordinator has never heard of it and knows it all the same.
+    // A second coordinator that never got its announcement still knows it.
     let other = self::bus(&server, "c2").await;
     let outcomes = send(&other, &["a3"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(outcomes).await, [Status::Pending]);
@@ -327,7 +327,7 @@ async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
         seen.insert(to);
     }
     assert_eq!(seen, BTreeSet::from([names(&["a1", "a2"]), names(&["a3"])]));
-    // Both hear that it is back: who is there is waited for.
+    // The test waits until both coordinators know that it is back.
     for (bus, coordinator) in [(&bus, "c1"), (&other, "c2")] {
         while bus.state.receivers().present() == 0 {
             back.announce(&back.presence, true).await;

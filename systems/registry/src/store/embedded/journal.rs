@@ -1,7 +1,7 @@
-//! The file of a durable store, and the thread that alone writes to it.
+//! The file of a durable store, and the only thread that writes to it.
 //!
-//! Requests that arrive during a commit share the next one, so that they share one sync. A request
-//! is answered, and visible to readers, when it is on the disk.
+//! Requests that arrive during a commit share the next one, and so they share one sync. A request
+//! is answered and visible to readers once it is on the disk.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::api_error::{ApiError, unavailable};
 use crate::identity::Identity;
 use crate::store::StoredSchema;
 
-/// Namespace and name to identity, as JSON.
+/// Identities as JSON, by namespace and name.
 const IDENTITIES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("identities");
 
-/// Namespace to its schema and the names of its indexes, as JSON.
+/// Schema and names of indexes as JSON, by namespace.
 const NAMESPACES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("namespaces");
 
 /// Most requests of one commit.
@@ -32,20 +32,20 @@ const QUEUE: usize = 8_192;
 /// The result of a request.
 type WriteResult = Result<Vec<Change>, ApiError>;
 
-/// A request on its way to the file.
+/// A pending write request.
 struct WriteJob {
     request: ChangeRequest,
     answer: oneshot::Sender<WriteResult>,
 }
 
-/// How many commits there were, and of how many requests.
+/// Number of commits, and of requests in them.
 #[derive(Debug, Default)]
 pub(super) struct CommitCounts {
     pub(super) commits: AtomicU64,
     pub(super) requests: AtomicU64,
 }
 
-/// Where requests go that must be durable.
+/// The queue for durable requests.
 #[derive(Debug)]
 pub(super) struct Journal {
     jobs: Option<mpsc::Sender<WriteJob>>,
@@ -54,7 +54,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens or makes the file, and puts what it holds into `namespaces`.
+    /// Opens or creates the file, and loads its contents into `spaces`.
     ///
     /// Errors: `UNAVAILABLE` if it cannot be read, or if another process has it open
     pub(super) fn open(path: &Path, spaces: Arc<Namespaces>) -> Result<Self, ApiError> {
@@ -75,7 +75,7 @@ impl Journal {
         Ok(Self { jobs: Some(jobs), journal_writer: Some(journal_writer), commit_counts })
     }
 
-    /// Decides, writes and applies a request; returns the change.
+    /// Decides, writes and applies a request; returns its changes.
     pub(super) async fn write(&self, request: ChangeRequest) -> WriteResult {
         let (answer, waiting) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(closed)?;
@@ -85,28 +85,28 @@ impl Journal {
 }
 
 impl Drop for Journal {
-    /// Writes what waits, and lets go of the file.
+    /// Writes pending requests, and closes the file.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(journal_writer) = self.journal_writer.take() {
-            // A panic there was reported to all waiting senders by their dropped channels.
+            // The dropped channels have already reported a panic to all waiting senders.
             let _ = journal_writer.join();
         }
     }
 }
 
-/// Requests that share a commit. They are independent: each is decided by the current state.
+/// Requests that share a commit. They are independent: the current state decides each.
 #[derive(Default)]
 struct Batch {
     decided: Vec<(Vec<Change>, oneshot::Sender<WriteResult>)>,
     touched: HashSet<(Arc<str>, Arc<str>)>,
-    /// How many more there will be, by namespace.
+    /// Number of identities that the decided requests add, by namespace.
     pending: HashMap<Arc<str>, usize>,
     is_full: bool,
 }
 
 impl Batch {
-    /// Takes a job in, or gives it back if it has to wait for the next batch.
+    /// Adds a job, or returns it if it must wait for the next batch.
     fn take(&mut self, job: WriteJob, spaces: &Namespaces) -> Option<WriteJob> {
         let touches = match &job.request {
             ChangeRequest::Register(namespace, registration) if spaces.has(namespace) => {
@@ -152,20 +152,20 @@ impl Batch {
                     self.touched.insert((namespace, name));
                 }
             }
-            // Nothing to write. The waiting sender may have gone.
+            // Nothing to write. The waiting sender may be gone.
             settled => drop(job.answer.send(settled)),
         }
     }
 }
 
-/// How the file is opened, the first time and again.
+/// Opens the file, the first time and again.
 type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
 /// The thread that writes.
 struct JournalWriter {
     open: OpenDatabase,
-    /// `None` after a failed write: the next request opens the file again and reads it, because how
-    /// far the write got is unknown.
+    /// `None` after a failed write: the next request opens the file again and reads it, because it
+    /// is unknown how much was written.
     database: Option<Database>,
     spaces: Arc<Namespaces>,
     commit_counts: Arc<CommitCounts>,
@@ -188,7 +188,7 @@ impl JournalWriter {
         let mut next: Option<WriteJob> = None;
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
             if let Err(error) = self.database() {
-                // The waiting sender may have gone.
+                // The waiting sender may be gone.
                 let _ = first.answer.send(Err(error));
                 continue;
             }
@@ -216,7 +216,7 @@ impl JournalWriter {
             self.database = None;
         }
         for (changes, answer) in batch.decided {
-            // The waiting sender may have gone.
+            // The waiting sender may be gone.
             let _ = answer.send(written.clone().map(|()| changes));
         }
     }
@@ -252,9 +252,9 @@ fn write<'c>(
     Ok(())
 }
 
-/// What the file holds.
+/// The contents of the file.
 fn load(database: &Database) -> Result<Namespaces, ApiError> {
-    // Makes the tables of a new file.
+    // Creates the tables of a new file.
     write(database, [].iter()).map_err(unusable)?;
     let spaces = Namespaces::default();
     for change in read(database).map_err(unusable)? {

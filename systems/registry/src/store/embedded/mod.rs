@@ -1,4 +1,4 @@
-//! The store in the coordinator's own memory, durable in a file if that is wanted.
+//! The store in the coordinator's own memory, with an optional file for durability.
 //!
 //! For one coordinator. Without a file a restart forgets everything; with one, all acknowledged
 //! changes survive a crash.
@@ -21,14 +21,14 @@ use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
 
-/// What the store keeps to.
+/// The settings of the store.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The file that outlives it, if anything does; made if it is not there.
+    /// The durable file, if there is one; created if it is missing.
     pub file: Option<PathBuf>,
-    /// How many namespaces there may be; 0 is no bound.
+    /// Most namespaces; 0 is unlimited.
     pub namespaces: u64,
-    /// By which its identities expire.
+    /// The clock for expiry.
     pub clock: Clock,
 }
 
@@ -47,12 +47,12 @@ enum Writer {
 }
 
 impl Embedded {
-    /// A store without bounds that forgets everything when it ends.
+    /// A store without limits that forgets everything when it ends.
     pub fn in_memory() -> Self {
         Self::over(Settings::default())
     }
 
-    /// A store without bounds that keeps everything in a file.
+    /// A store without limits that keeps everything in a file.
     ///
     /// Errors: as [`Embedded::open`]
     pub fn durable(path: &Path) -> Result<Self, ApiError> {

@@ -1,7 +1,7 @@
-//! All namespaces in memory, and what a change to them is: decided first, then made.
+//! All namespaces in memory. Each change is first decided, then applied.
 //!
-//! Between deciding and applying, a durable store writes the change to its file. One writer at a
-//! time decides and applies; readers continue meanwhile.
+//! In between, a durable store writes the change to its file. One writer at a time decides and
+//! applies; readers continue meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -27,10 +27,10 @@ pub(super) enum ChangeRequest {
     Expire(Millis),
 }
 
-/// What is changed.
+/// A decided change.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
-    /// The namespace comes to be.
+    /// Creates the namespace.
     OpenDatabase(Arc<str>),
     Put(Arc<str>, Arc<Identity>),
     Gone(Expired),
@@ -48,7 +48,7 @@ pub(super) struct NamespaceState {
 #[derive(Debug, Default)]
 pub(super) struct Namespaces {
     by_name: RwLock<BTreeMap<Arc<str>, Arc<RwLock<NamespaceState>>>>,
-    /// How many there may be; 0 is no bound.
+    /// Most namespaces; 0 is unlimited.
     most: u64,
     clock: Clock,
 }
@@ -63,7 +63,7 @@ impl Namespaces {
         self.clock.now()
     }
 
-    /// Forgets everything for what others hold.
+    /// Replaces all contents with those of `others`.
     pub(super) fn replace_all(&self, others: Self) {
         let others = others.by_name.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.by_name.write().unwrap_or_else(PoisonError::into_inner) = others;
@@ -80,7 +80,7 @@ impl Namespaces {
         Some(see(&space))
     }
 
-    /// Each namespace with what is seen in it.
+    /// Calls `see` with each namespace, and returns the results by name.
     pub(super) fn with_all<T>(&self, see: impl Fn(&NamespaceState) -> T) -> Vec<(Arc<str>, T)> {
         let spaces = self.by_name.read().unwrap_or_else(PoisonError::into_inner).clone();
         let with_namespace = |space: &RwLock<NamespaceState>| {
@@ -91,7 +91,8 @@ impl Namespaces {
 
     /// Decides a request without changing anything.
     ///
-    /// `pending` is how many its namespace will have more when what was decided before is made.
+    /// `pending` is the number of identities that earlier decided but unapplied requests add to its
+    /// namespace.
     ///
     /// Errors: `ALREADY_EXISTS`, `QUOTA_EXCEEDED`
     pub(super) fn decide(
@@ -125,7 +126,7 @@ impl Namespaces {
         })
     }
 
-    /// Makes changes, in their order.
+    /// Applies changes in order.
     pub(super) fn make(&self, changes: &[Change]) {
         for change in changes {
             match change {
@@ -191,7 +192,7 @@ impl Namespaces {
         Ok(Arc::new(Identity { name, metadata, registered_at: now, expires_at }))
     }
 
-    /// Who has expired, everywhere.
+    /// Expired identities of all namespaces.
     fn due(&self, until: Millis) -> Vec<Expired> {
         let all = self.with_all(|space| space.view.expired(until));
         let of_one = |(namespace, names): (Arc<str>, Vec<Arc<str>>)| {
@@ -204,7 +205,7 @@ impl Namespaces {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(namespace).cloned()
     }
 
-    /// Changes one namespace, which comes to be if need be.
+    /// Changes one namespace; creates it if necessary.
     fn within(&self, namespace: &Arc<str>, change: impl FnOnce(&mut NamespaceState)) {
         let space = self.get(namespace).unwrap_or_else(|| {
             let mut all = self.by_name.write().unwrap_or_else(PoisonError::into_inner);

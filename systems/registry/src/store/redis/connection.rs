@@ -14,22 +14,22 @@ use redis::{RedisError, RedisResult, Script, cmd};
 
 use crate::api_error::{ApiError, unavailable};
 
-/// How long an answer, or a connection, may take.
+/// Time limit for an answer or a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// First pause between attempts to reach Redis again; doubled each time up to [`LONGEST_PAUSE`].
+/// First pause between attempts to reconnect; it doubles each time up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// A failed attempt costs next to nothing, and a longer pause extends the outage.
+/// A failed attempt is cheap, and a longer pause would extend the outage.
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// A connection and the server that it leads to.
+/// A connection, and the server at its other end.
 #[derive(Debug, Clone)]
 pub(super) struct LiveConnection {
     connection: MultiplexedConnection,
-    /// One run of one Redis: another run may have lost its last changes.
+    /// Identifies one run of one Redis: another run may have lost its last changes.
     pub(super) run: Arc<str>,
-    /// As Redis says it, `7.0.15`.
+    /// Version as Redis reports it, `7.0.15`.
     pub(super) version: Arc<str>,
     /// Whether Redis appends each change to a file.
     pub(super) is_appending: bool,
@@ -41,7 +41,7 @@ enum ConnectionState {
     Away(ApiError),
 }
 
-/// What all share who talk to one Redis.
+/// State shared by all users of one Redis.
 #[derive(Debug)]
 pub(super) struct RedisConnection {
     client: Client,
@@ -57,7 +57,7 @@ impl RedisConnection {
         // The message omits the address: it may contain a password.
         let unusable = |error| unavailable(format!("the address of Redis: {error}"));
         let info = url.into_connection_info().map_err(unusable)?;
-        // Many share the connection: what one asks does not wait for the answers of the others.
+        // Many requests share the connection, so none should wait for another's answer.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
         let client = Client::open(info).map_err(unusable)?;
         let live = reach(&client).await.map_err(|error| away(&client, &error))?;
@@ -65,12 +65,12 @@ impl RedisConnection {
         Ok(Arc::new_cyclic(|me| Self { client, state, me: me.clone() }))
     }
 
-    /// Where Redis is, as `127.0.0.1:6379`.
+    /// The address of Redis, as `127.0.0.1:6379`.
     pub(super) fn address(&self) -> String {
         self.client.get_connection_info().addr().to_string()
     }
 
-    /// The connection that there is now.
+    /// The current connection.
     ///
     /// Errors: `UNAVAILABLE` while there is none
     pub(super) fn live(&self) -> Result<LiveConnection, ApiError> {
@@ -94,8 +94,8 @@ impl RedisConnection {
         answer.map_err(|error| self.failed(live, &error))
     }
 
-    /// Some fields of a hash and where to go on, beginning with cursor 0 and ending when it is 0
-    /// again.
+    /// Reads some fields of a hash, and returns the next cursor; start with cursor 0, and stop when
+    /// it is 0 again.
     pub(super) async fn scan(
         &self,
         live: &LiveConnection,
@@ -108,7 +108,7 @@ impl RedisConnection {
         answer.map_err(|error| self.failed(live, &error))
     }
 
-    /// The API error for a failed call; a broken connection is also given up.
+    /// The API error for a failed call; also gives up a broken connection.
     fn failed(&self, live: &LiveConnection, error: &RedisError) -> ApiError {
         let lost = away(&self.client, error);
         if error.is_io_error() || error.is_unrecoverable_error() {
@@ -117,7 +117,7 @@ impl RedisConnection {
         lost
     }
 
-    /// Gives a connection up, once, and begins to seek another one.
+    /// Gives a connection up, once, and starts to reconnect.
     fn mark_lost(&self, lost: &LiveConnection, why: ApiError) {
         let mut state = self.state();
         let is_ours =

@@ -1,9 +1,9 @@
-//! A coordinator's copy of one namespace, which its reads look at.
+//! A coordinator's copy of one namespace, for reads.
 //!
-//! The copy follows the namespace's log. A read asks for what is new and waits until it is in, so
-//! that it sees everything that was acknowledged before it began, by whichever coordinator. Reads
-//! that come while one question is under way share the next one. Where the log has a gap, or Redis
-//! is not the one that it was, everything is read anew.
+//! The copy follows the namespace's log. A read asks for new entries and waits until they are
+//! applied, so it sees everything that any coordinator acknowledged before the read began. Reads
+//! that arrive during one query share the next one. If the log has a gap, or Redis was restarted or
+//! replaced, everything is read again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -19,33 +19,32 @@ use crate::identity::{Identity, Millis};
 use crate::store::StoredSchema;
 use crate::store::view::View;
 
-/// Most entries of the log that are asked for at a time.
+/// Most entries of the log that are read at a time.
 const BATCH: usize = 1_000;
 
-/// How often everything is read anew within one question before it is given up.
+/// How often everything is read again within one query before it fails.
 const RELOADS: usize = 3;
 
-/// The namespace as of the last question.
+/// The namespace as of the last query.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) view: View,
     pub(super) schema: Option<Arc<Value>>,
 }
 
-/// What the copy has been doing, for metrics.
+/// Counts of the copy, for metrics.
 #[derive(Debug, Default)]
 pub(super) struct CopyCounts {
     pub(super) questions: AtomicU64,
     pub(super) entries: AtomicU64,
     pub(super) reloads: AtomicU64,
-    /// How many entries the last question found it to be behind.
+    /// Number of entries that the copy was behind at the last query.
     pub(super) behind: AtomicU64,
-    /// When it was last complete, by the clock of Redis; 0 before the first time.
+    /// When it was last complete, on the clock of Redis; 0 before the first time.
     pub(super) complete_at: AtomicU64,
 }
 
-/// The instant by the clock of Redis at which the copy was complete; `None` if there is no such
-/// namespace.
+/// When the copy was complete, on the clock of Redis; `None` if the namespace does not exist.
 type CompleteAt = Result<Option<Millis>, ApiError>;
 
 /// A local copy; clones share it.
@@ -57,7 +56,7 @@ pub(super) struct LocalCopy {
 }
 
 impl LocalCopy {
-    /// Begins to follow a namespace; nothing is read before it is asked for.
+    /// Starts to follow a namespace; nothing is read before the first query.
     pub(super) fn follow(
         namespace: &str,
         connection: Arc<RedisConnection>,
@@ -88,7 +87,7 @@ impl LocalCopy {
         waiting.map_or_else(|_| late(), |answer| answer.unwrap_or_else(|_| late()))
     }
 
-    /// Lets it catch up, without waiting for it.
+    /// Makes it catch up, without waiting for it.
     pub(super) fn ask(&self) -> oneshot::Receiver<CompleteAt> {
         let (answer, waiting) = oneshot::channel();
         // Without a follower the sender is dropped, which ends the wait.
@@ -96,19 +95,19 @@ impl LocalCopy {
         waiting
     }
 
-    /// What is known, as of the last question.
+    /// The contents as of the last query.
     pub(super) fn contents(&self) -> RwLockReadGuard<'_, Contents> {
         self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How far a copy is.
+/// How far a copy has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Position {
-    /// Which run of Redis was read; empty before the first.
+    /// The run of Redis that was read; empty before the first.
     run: Arc<str>,
     epoch: String,
-    /// The number of the last entry that is in.
+    /// Number of the last applied entry.
     entry: u64,
 }
 
@@ -121,17 +120,17 @@ impl Default for Position {
 /// An entry of the log: its id, and the changes by their kinds.
 type Entry = (String, Vec<(String, Vec<u8>)>);
 
-/// The script `since` gives this: now, epoch, the newest entry's number, entries.
+/// The result of the script `since`: now, epoch, the newest entry's number, entries.
 type LogReply = (Millis, String, u64, Vec<Entry>);
 
-/// What one look at the log came to.
+/// The result of one read of the log.
 enum Progress {
     Complete(Option<Millis>),
     More,
     Torn,
 }
 
-/// The task that keeps a copy.
+/// The task that updates a copy.
 struct Follower {
     keys: Keys,
     connection: Arc<RedisConnection>,
@@ -142,10 +141,11 @@ struct Follower {
 }
 
 impl Follower {
-    /// Answers all waiting questions with one read of the log, until the last user has gone.
+    /// Answers all waiting queries with one read of the log, until the last user is gone.
     async fn serve(mut self, mut asked: mpsc::UnboundedReceiver<oneshot::Sender<CompleteAt>>) {
         while let Some(first) = asked.recv().await {
-            // Only those that are here before the look begins: it may miss what they must see else.
+            // Only queries that arrived before the read begins: it may miss changes that later
+            // queries must see.
             let mut waiting = vec![first];
             while let Ok(another) = asked.try_recv() {
                 waiting.push(another);
@@ -155,7 +155,7 @@ impl Follower {
                 self.counts.complete_at.store(now, Ordering::Relaxed);
             }
             for one in waiting {
-                // The waiting request may have gone.
+                // The waiting request may be gone.
                 let _ = one.send(answer.clone());
             }
         }
@@ -181,7 +181,7 @@ impl Follower {
         }
     }
 
-    /// Reads the next entries of the log and puts them in.
+    /// Reads the next entries of the log and applies them.
     async fn read_log(
         &mut self,
         live: &LiveConnection,
@@ -213,7 +213,7 @@ impl Follower {
         Ok(if self.at.entry >= newest { Progress::Complete(Some(now)) } else { Progress::More })
     }
 
-    /// Puts entries in, as far as they follow upon one another; `false` where one is missing.
+    /// Applies consecutive entries; `false` if one is missing.
     fn apply_entries(&mut self, entries: Vec<Entry>) -> Result<bool, ApiError> {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let before = self.at.entry;
@@ -230,8 +230,8 @@ impl Follower {
         Ok(self.at.entry > before)
     }
 
-    /// Reads everything anew. What changes meanwhile is in the log behind the place from which it
-    /// will be followed, and putting it in twice does no harm.
+    /// Reads everything again. Changes made meanwhile are in the log after the position from which
+    /// the copy continues; applying them twice does no harm.
     async fn reload(&mut self, live: &LiveConnection) -> Result<(), ApiError> {
         self.counts.reloads.fetch_add(1, Ordering::Relaxed);
         let keys = [&*self.keys.about, &*self.keys.schema];
@@ -256,7 +256,7 @@ impl Follower {
         Ok(())
     }
 
-    /// There is no such namespace, or none any more.
+    /// The namespace does not exist, or no longer.
     fn forget(&mut self) {
         if self.at != Position::default() {
             self.replace(Contents::default());
@@ -288,7 +288,7 @@ fn read<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(text).map_err(|error| unreadable(&error.to_string()))
 }
 
-/// Another program wrote into the registry's keys.
+/// Another program wrote to the registry's keys.
 fn unreadable(what: &str) -> ApiError {
     unavailable(format!("the store contains data of another program: {what}"))
 }

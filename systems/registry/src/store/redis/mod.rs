@@ -1,12 +1,13 @@
-//! The store in Redis, for several coordinators with one truth.
+//! The store in Redis, shared by several coordinators.
 //!
-//! Each change is one script: one round trip, done whole or not at all, by the clock of Redis.
-//! Reads use a copy in memory that follows the namespace's log, after asking Redis for what is new:
-//! they are never behind what was acknowledged before they began. While Redis is unavailable every
-//! operation fails with `UNAVAILABLE` within a bound; the connection recovers without help.
+//! Each change is one script: one round trip, executed completely or not at all, on the clock of
+//! Redis. Reads use a copy in memory that follows the namespace's log, after asking Redis for new
+//! entries. So they see everything that was acknowledged before they began. While Redis is
+//! unavailable every operation fails with `UNAVAILABLE` within a time limit; the connection
+//! recovers by itself.
 //!
-//! The keys are in [`scripts::Keys`]. Redis Cluster is not for this: cleaning up works on all
-//! namespaces with one script.
+//! The keys are in [`scripts::Keys`]. Redis Cluster is not supported: one script cleans up all
+//! namespaces.
 
 mod connection;
 mod local_copy;
@@ -28,14 +29,14 @@ use crate::identity::{self, Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
 
-/// Most identities that one script takes out, so that it does not keep others waiting for long.
+/// Most identities that one script removes, so that it does not block others for long.
 const EXPIRE_AT_ONCE: usize = 1_000;
 
-/// How many such scripts follow upon one another at most.
+/// Most such scripts in a row.
 const EXPIRE_ROUNDS: usize = 10;
 
-/// Every so many calls of `expire` all copies catch up, so that a namespace that is only written to
-/// does not fall behind its log: about once a second.
+/// Every this many calls of `expire`, all copies catch up (about once a second). So the copy of a
+/// namespace that is only written to does not fall behind its log.
 const CATCH_UP_EVERY: u64 = 20;
 
 /// A store in Redis.
@@ -45,12 +46,12 @@ pub struct Redis {
     scripts: Arc<Scripts>,
     copies: Mutex<BTreeMap<Arc<str>, Arc<LocalCopy>>>,
     calls: AtomicU64,
-    /// How many namespaces there may be, as scripts take it; 0 is no bound.
+    /// Most namespaces, as an argument for scripts; 0 is unlimited.
     most: String,
 }
 
 impl Redis {
-    /// Connects to an address such as `redis://127.0.0.1:6379/0`; without a bound of namespaces.
+    /// Connects to an address such as `redis://127.0.0.1:6379/0`, without a limit of namespaces.
     ///
     /// Errors: `UNAVAILABLE` if the address is invalid or does not answer within a second
     pub async fn connect(url: &str) -> Result<Self, ApiError> {
@@ -76,11 +77,12 @@ impl Redis {
         copy
     }
 
-    /// A copy that has everything, and the time; `None` if there is no such namespace.
+    /// An up-to-date copy, and the time; `None` if the namespace does not exist.
     async fn fresh(&self, namespace: &str) -> Result<Option<(Arc<LocalCopy>, Millis)>, ApiError> {
         let copy = self.copy(namespace);
         let Some(now) = copy.fresh().await? else {
-            // Unknown names are not kept, however many are asked for.
+            // Copies of unknown namespaces are not kept, so requests for them cannot fill the
+            // memory.
             self.copies.lock().unwrap_or_else(PoisonError::into_inner).remove(namespace);
             return Ok(None);
         };
@@ -173,7 +175,7 @@ impl Store for Redis {
         Ok(fresh.and_then(|(copy, _)| copy.contents().schema.clone()))
     }
 
-    /// The time is that of Redis, not the caller's. Each name is returned to one coordinator only.
+    /// Uses the time of Redis, not the caller's. Each name is returned to one coordinator only.
     async fn expire(&self, _now: Millis) -> Result<Vec<Expired>, ApiError> {
         let limit = EXPIRE_AT_ONCE.to_string();
         let mut expired = Vec::new();
@@ -183,7 +185,7 @@ impl Store for Redis {
             let answer: (Vec<String>, Vec<(String, Vec<String>)>) =
                 self.connection.run(&live, &self.scripts.expire, &[NAMESPACES], &arguments).await?;
             let (namespaces, gone) = answer;
-            // Followed from now on, if they were not.
+            // Follows these namespaces from now on.
             namespaces.iter().for_each(|namespace| drop(self.copy(namespace)));
             let before = expired.len();
             for (namespace, names) in gone {
@@ -202,12 +204,12 @@ impl Store for Redis {
         Ok(expired)
     }
 
-    /// By the wall clock of this machine, which is only near that of Redis.
+    /// The wall clock of this machine, which is close to that of Redis.
     fn now(&self) -> Millis {
         identity::now()
     }
 
-    /// As of the last read, at most about a second ago as long as [`Store::expire`] is called.
+    /// As of the last read; at most about a second old while [`Store::expire`] is called.
     fn counts(&self) -> Vec<(Arc<str>, u64)> {
         let copies = self.all_copies().into_iter();
         copies.map(|(name, copy)| (name, copy.contents().view.len() as u64)).collect()
@@ -263,7 +265,8 @@ impl Store for Redis {
     }
 }
 
-/// What a script says of a namespace that it was to make: nothing, or how many are in its way.
+/// The result of a script that creates a namespace: `Some` with the number of existing namespaces
+/// if there are too many.
 fn opened(in_the_way: Option<u64>) -> Result<(), ApiError> {
     in_the_way.map_or(Ok(()), |there| Err(super::too_many_namespaces(there)))
 }

@@ -1,11 +1,11 @@
-//! The scripts, each of which is one operation: one round trip, done whole or not at all.
+//! The scripts; each is one operation: one round trip, executed completely or not at all.
 
 use redis::Script;
 
-/// About how many entries a log keeps; a copy further behind reads everything anew.
+/// Approximate number of entries in a log; a copy further behind reads everything again.
 pub(super) const LOG_LENGTH: &str = "100000";
 
-/// All scripts, each with what they share before it.
+/// All scripts, each with the shared code before it.
 #[derive(Debug)]
 pub(super) struct Scripts {
     pub(super) open: Script,
@@ -36,14 +36,14 @@ impl Scripts {
 /// The set of all namespaces.
 pub(super) const NAMESPACES: &str = "registry:namespaces";
 
-/// What one namespace has in Redis.
+/// The keys of one namespace in Redis.
 #[derive(Debug)]
 pub(super) struct Keys {
     /// Hash: name to identity, as JSON.
     pub(super) identities: String,
-    /// Sorted set: name by the instant at which it ends, for those that end.
+    /// Sorted set: names by expiry, of those that expire.
     pub(super) expiry: String,
-    /// Stream: every change, the entries numbered without a hole.
+    /// Stream: every change; entries are numbered without gaps.
     pub(super) log: String,
     /// Hash: `epoch`, and `sequence`, the number of the newest entry.
     pub(super) about: String,

@@ -1,7 +1,7 @@
-//! One namespace in memory: who is registered, found by name, by end, and by indexed fields.
+//! One namespace in memory: identities by name, by expiry, and by indexed fields.
 //!
 //! A view has no clock: the caller passes the time, and identities that have expired by then are
-//! not found, removed or not. It is not synchronised; a store wraps it in a lock.
+//! not found, even if they were not removed. It is not synchronised; a store wraps it in a lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -21,7 +21,7 @@ pub struct View {
     slots: Vec<Option<Arc<Identity>>>,
     free: Vec<Slot>,
     by_name: BTreeMap<Arc<str>, Slot>,
-    /// Who will cease to be, the next one first.
+    /// Identities that expire, the next one first.
     by_end: BTreeSet<(Millis, Slot)>,
     lookup: Lookup,
 }
@@ -35,7 +35,7 @@ impl View {
         view
     }
 
-    /// Inserts an identity, or replaces the one of its name.
+    /// Inserts an identity, or replaces the one with its name.
     pub fn put(&mut self, identity: Arc<Identity>) {
         self.remove(&identity.name);
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -50,7 +50,7 @@ impl View {
         self.slots[slot as usize] = Some(identity);
     }
 
-    /// Takes an identity out, expired or not.
+    /// Removes an identity, expired or not.
     pub fn remove(&mut self, name: &str) -> Option<Arc<Identity>> {
         let slot = self.by_name.remove(name)?;
         let identity = self.slots[slot as usize].take()?;
@@ -62,13 +62,13 @@ impl View {
         Some(identity)
     }
 
-    /// Who goes by this name and is alive.
+    /// The identity with this name, if it has not expired.
     pub fn get(&self, name: &str, now: Millis) -> Option<&Arc<Identity>> {
         let slot = self.by_name.get(name)?;
         self.at(*slot).filter(|identity| identity.is_alive(now))
     }
 
-    /// How many are held, those included that expired and were not removed.
+    /// Number of identities, including expired ones that were not removed.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
@@ -78,14 +78,15 @@ impl View {
         self.by_name.is_empty()
     }
 
-    /// How many are alive; the cost grows with those that expired and were not removed, only.
+    /// Number of identities that have not expired; the cost grows only with expired identities that
+    /// were not removed.
     pub fn len_alive(&self, now: Millis) -> usize {
         self.len() - self.by_end.range(..=(now, Slot::MAX)).count()
     }
 
-    /// One page of those that a query matches.
+    /// One page of identities that match a query.
     ///
-    /// Errors: `INVALID_CURSOR`; `INVALID_REQUEST` for an order that there is not
+    /// Errors: `INVALID_CURSOR`; `INVALID_REQUEST` for an invalid order
     pub fn find(&self, query: &Query, now: Millis) -> Result<Page, ApiError> {
         let order = Order::of(&query.sort_by)?;
         let after = query.cursor.as_deref().map(|text| cursor::read(query, text)).transpose()?;
@@ -108,7 +109,7 @@ impl View {
         Ok(Page { identities: found.into_iter().cloned().collect(), total_count, next_cursor })
     }
 
-    /// The commonest list: read in order, no further than the page goes.
+    /// The most common list: read in order, and only as far as the page needs.
     fn all_by_name(&self, query: &Query, after: Option<&Position>, now: Millis) -> Page {
         let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.name()));
         let behind = self.by_name.range::<str, _>((start, Bound::Unbounded));
@@ -121,13 +122,13 @@ impl View {
         Page { identities, total_count: self.len_alive(now), next_cursor }
     }
 
-    /// The names of all that a filter matches, in no order.
+    /// The names of all that match a filter, in no particular order.
     pub fn targets(&self, filter: &Filter, now: Millis) -> Vec<Arc<str>> {
         let found = self.matching(filter, now).into_iter();
         found.map(|identity| identity.name.clone()).collect()
     }
 
-    /// Who has expired and was not removed yet, the first to go first.
+    /// Expired identities that were not removed, the earliest first.
     pub fn expired(&self, now: Millis) -> Vec<Arc<str>> {
         let due = self.by_end.range(..=(now, Slot::MAX));
         due.filter_map(|(_, slot)| self.at(*slot)).map(|identity| identity.name.clone()).collect()
@@ -147,8 +148,8 @@ impl View {
         gone
     }
 
-    /// Indexes these fields, and no others. What is no path is not indexed: indexes change what an
-    /// answer costs, never the answer.
+    /// Indexes these fields, and no others. Invalid paths are not indexed: indexes change the cost
+    /// of an answer, never the answer.
     pub fn reindex(&mut self, indexes: &[String]) {
         let fields: BTreeSet<Path> =
             indexes.iter().filter_map(|field| Path::read(field).ok()).collect();

@@ -162,7 +162,7 @@ fn filter(json: Value) -> Filter {
     Filter::parse(&json, Bounds::default()).unwrap()
 }
 
-/// So many identities in groups of ten, with a serial number and half of them online.
+/// This many identities in groups of ten, with a serial number and half of them online.
 fn fleet(count: u64) -> View {
     let indexes = ["serial", "group", "status", "place.floor"].map(str::to_owned);
     let mut view = View::new(&indexes);
@@ -177,7 +177,7 @@ fn fleet(count: u64) -> View {
     view
 }
 
-/// How many identities a filter would be evaluated on; `None`: everybody.
+/// Number of identities on which a filter would be evaluated; `None` for all.
 fn looked_at(view: &View, json: Value) -> Option<usize> {
     let filter = filter(json);
     let slots = view.lookup.candidates(&filter, view.len())?;
@@ -202,7 +202,7 @@ fn only_the_smallest_indexed_set_is_looked_at() {
         assert_eq!(looked_at(json!({"place.floor": 8})), Some(0));
         assert_eq!(looked_at(json!({"group.in": []})), Some(0));
         assert_eq!(looked_at(json!({"place.floor": 6})), Some(count as usize / 7));
-        // Nothing to gain, or no index that could tell.
+        // Filters that an index cannot help.
         assert_eq!(looked_at(json!({})), None);
         assert_eq!(looked_at(json!({"serial.gte": "s-"})), None);
         assert_eq!(looked_at(json!({"plain": 3})), None);
@@ -252,8 +252,8 @@ fn long_texts_are_told_apart_though_their_keys_are_not() {
     }
 }
 
-/// A thousand namespaces that change between pages: whoever was there all the time and stayed the
-/// same is on exactly one page.
+/// In a thousand rounds, identities change between pages: every identity that exists unchanged
+/// throughout is on exactly one page.
 #[test]
 fn pages_neither_repeat_nor_skip_who_stays() {
     let orders: [&[&str]; 4] = [

@@ -21,7 +21,7 @@ fn dummy(key: u64) -> Arc<TestSubscriber> {
     Arc::new(TestSubscriber { key, present: AtomicBool::new(true) })
 }
 
-/// Patterns in the order of their subscription; the key is the place.
+/// Patterns in order of subscription; the key is the index.
 fn table(patterns: &[&str]) -> (Table<TestSubscriber>, Vec<Arc<TestSubscriber>>) {
     let mut table = Table::default();
     let all: Vec<_> = (0..patterns.len() as u64).map(dummy).collect();
@@ -89,7 +89,7 @@ fn of_one_pattern_who_is_there_comes_before_who_is_away() {
     assert_eq!(table.serving("n", "ab", ReceiverScope::Known).unwrap().key, 1);
 }
 
-/// Against a plain scan, with prefixes nested in all ways that two letters allow.
+/// Compares with a plain scan; the prefixes nest in every way that two letters allow.
 #[test]
 fn lookups_agree_with_a_scan_over_all_prefixes() {
     let words = |length: usize| {

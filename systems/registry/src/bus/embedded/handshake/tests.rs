@@ -1,5 +1,5 @@
-//! Receivers over real sockets: WebSockets of another hand's client, server-sent events, and what
-//! clients send that they should not.
+//! Receivers over real sockets: WebSockets of a third-party client, server-sent events, and invalid
+//! input from clients.
 
 use serving::api_error::Code as _;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use crate::message::{self, Acknowledgement, Semantics};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// The bus behind a server that knows one path, `/{pattern}`, and an address to reach it.
+/// The bus behind a server with the single path `/{pattern}`, and the server's address.
 fn serve(settings: Settings) -> (Embedded, SocketAddr, Stopper) {
     let (stopper, stop) = Stop::pair();
     let bus = Embedded::new("c1", settings, Counts::default(), stop.clone());
@@ -49,12 +49,12 @@ async fn connect(address: SocketAddr, path: &str) -> Client {
     let stream = TcpStream::connect(address).await.unwrap();
     let uri = format!("ws://{address}/{path}");
     let builder = tokio_websockets::ClientBuilder::new().uri(&uri).unwrap();
-    // Small frames: whatever the client says comes in fragments.
+    // Small frames: every message of the client arrives in fragments.
     let builder = builder.config(Config::default().frame_size(7));
     builder.connect_on(stream).await.unwrap().0
 }
 
-/// The next frame with content, or the end.
+/// The next frame with content, or the end of the connection.
 async fn next(client: &mut Client) -> Option<Frame> {
     loop {
         let frame = client.next().await?.ok()?;
@@ -84,7 +84,7 @@ fn ack(ids: &[&str]) -> Frame {
     Frame::text(serde_json::to_string(&Acknowledgement { ack }).unwrap())
 }
 
-/// Whether a close says why, in these words.
+/// The code and reason of a close frame.
 fn closes(frame: Option<Frame>) -> Option<(CloseCode, String)> {
     let frame = frame?;
     frame.as_close().map(|(code, reason)| (code, reason.to_owned()))
@@ -113,7 +113,7 @@ fn the_handshake_is_the_one_of_rfc_6455() {
 async fn a_websocket_gets_deliveries_and_its_acknowledgement_counts() {
     let (bus, address, _stopper) = serve(Settings::default());
     let mut client = connect(address, "user-*").await;
-    // The handshake is over, so the subscription is in effect.
+    // The handshake is complete, so the subscription is active.
     let send_once = multicast(&bus, &["user-1", "other"], Semantics::AtMostOnce);
     assert_eq!(statuses(send_once).await, [Status::Failed, Status::Delivered]);
     let frame = next(&mut client).await.unwrap();
@@ -196,7 +196,7 @@ async fn whoever_talks_nonsense_loses_only_its_own_connection() {
         client.send(bad).await.unwrap();
         assert_eq!(closes(next(&mut client).await).unwrap().0, code);
     }
-    // Bytes that are no frame at all, and a frame that is never finished.
+    // Bytes that are not a frame, and a frame that is never completed.
     for rubbish in [&b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"[..], b"\x81\x85\x00\x00"] {
         let mut client = connect(address, "bad").await;
         client.get_mut().write_all(rubbish).await.unwrap();
@@ -231,7 +231,7 @@ async fn a_stop_waits_for_what_is_under_way() {
     let frame = next(&mut client).await.unwrap();
     stopper.stop();
     let id = message::decode(frame.as_payload()).unwrap().0.delivery.to_owned();
-    // New connections are refused by now, so the stop has been heard.
+    // New connections are refused by now, so the server has begun to stop.
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -248,7 +248,7 @@ async fn a_receiver_that_reads_nothing_fills_its_own_queue_and_is_let_go() {
     let mut live = connect(address, "live").await;
     let payload = Bytes::from(vec![0; 1 << 20]);
     let mut failed = None;
-    // Kernel buffers take some, the queue the rest; then it is full.
+    // Kernel buffers take some, the queue the rest; then the queue is full.
     for round in 0..200 {
         let message = sample(payload.clone());
         let to: Vec<Arc<str>> = vec!["dead".into(), "live".into()];

@@ -1,8 +1,8 @@
 //! The outbox's file: the named receivers and the deliveries stored for them.
 //!
 //! One thread writes. Requests that arrive during a transaction share the next one, so that
-//! deliveries stored at the same time share one sync. After a failure the file is opened again, and
-//! the missing writes ([`Unwritten`]) are repeated.
+//! concurrent deliveries share one sync. After a failure the file is opened again, and the missing
+//! writes ([`Unwritten`]) are repeated.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,14 +23,14 @@ mod unwritten;
 
 use unwritten::Unwritten;
 
-/// Receivers by their key: JSON of [`Known`].
+/// Receivers by key, as JSON of [`Known`].
 const RECEIVERS: TableDefinition<'_, &str, &str> = TableDefinition::new("receivers");
-/// Deliveries as they travel, by receiver and sequence.
+/// Encoded deliveries, by receiver and sequence number.
 const DELIVERIES: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("deliveries");
 /// Most writes of one transaction.
 const BATCH: usize = 4_096;
 
-/// A receiver with a name.
+/// A named receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct Known {
     pub(in super::super) namespace: String,
@@ -39,18 +39,18 @@ pub(in super::super) struct Known {
 }
 
 impl Known {
-    /// What stands for it in the file.
+    /// Its key in the file.
     pub(in super::super) fn key(&self) -> Arc<str> {
         let key = serde_json::to_string(&(&self.namespace, &self.name));
         key.expect("strings always serialize").into()
     }
 }
 
-/// What was in the file when it was opened.
+/// The contents of the file when it was opened.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) receivers: Vec<Known>,
-    /// Receiver's key, sequence, id and length, in order.
+    /// Receiver's key, sequence number, id and length, in order.
     pub(super) deliveries: Vec<(Arc<str>, u64, String, usize)>,
 }
 
@@ -61,13 +61,13 @@ enum FileWrite {
     Remove { key: Arc<str>, sequence: u64 },
 }
 
-/// How the file is opened, the first time and again.
+/// Opens the file, the first time and again.
 pub(in super::super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
-/// The file; none after a failure, until it is opened again.
+/// The file; `None` after a failure, until it is opened again.
 type SharedDatabase = Arc<RwLock<Option<Database>>>;
 
-/// The file and the thread that writes it; dropped, it writes what was wished for and closes.
+/// The file and the thread that writes it; dropping it writes pending requests and closes the file.
 #[derive(Debug)]
 pub(super) struct OutboxFile {
     database: SharedDatabase,
@@ -76,7 +76,8 @@ pub(super) struct OutboxFile {
 }
 
 impl OutboxFile {
-    /// Opens or makes the file; after a failure again, at least that pause later.
+    /// Opens or creates the file; after a failure it is opened again, at the earliest after
+    /// `pause`.
     ///
     /// Errors: it cannot be opened or read, or has another format
     pub(super) fn open(open: Open, pause: Duration) -> Result<(Self, Contents), Error> {
@@ -103,7 +104,7 @@ impl OutboxFile {
         self.request_write(FileWrite::Remember { key: Arc::clone(key), known });
     }
 
-    /// Removes a receiver and what waits for it.
+    /// Removes a receiver and its stored deliveries.
     pub(super) fn forget(&self, key: &Arc<str>) {
         self.request_write(FileWrite::Forget { key: Arc::clone(key) });
     }
@@ -119,7 +120,7 @@ impl OutboxFile {
         stored.await.is_ok()
     }
 
-    /// A delivery that was stored.
+    /// A stored delivery.
     pub(super) fn read(&self, key: &str, sequence: u64) -> Option<Bytes> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         let transaction = database.as_ref()?.begin_read().ok()?;
@@ -138,7 +139,7 @@ impl Drop for OutboxFile {
     fn drop(&mut self) {
         drop(self.writes.take());
         if let Some(writer) = self.writer.take() {
-            // A panic of the writer was already reported by its dropped senders.
+            // The dropped senders have already reported a panic of the writer.
             let _ = writer.join();
         }
     }
@@ -166,7 +167,7 @@ struct Writer {
     open: Open,
     database: SharedDatabase,
     pause: Duration,
-    /// When the file may be opened again: that may cost as much as reading all of it.
+    /// The earliest time to open the file again, because that may require reading all of it.
     not_before: Option<Instant>,
     unwritten: Unwritten,
 }
@@ -201,7 +202,7 @@ impl Writer {
         }
         for request_write in batch {
             match request_write {
-                // The waiting multicast may have ended. A dropped sender means that nothing is
+                // The waiting multicast may have ended. Dropping the sender reports that nothing is
                 // stored.
                 FileWrite::Store { done, .. } if is_written => drop(done.send(())),
                 FileWrite::Store { .. } if !is_open => {}
@@ -211,7 +212,7 @@ impl Writer {
         }
     }
 
-    /// Whether there is a file, opened again if it may be.
+    /// Whether the file is open; opens it again if allowed.
     fn opens(&mut self) -> bool {
         let is_open = self.database.read().unwrap_or_else(PoisonError::into_inner).is_some();
         if is_open || self.not_before.is_some_and(|instant| Instant::now() < instant) {
@@ -231,7 +232,8 @@ impl Writer {
                 .as_ref()
                 .is_some_and(|file| commit(file, unwritten.iter().chain(batch)).is_ok())
         };
-        // How far a failed write got is unknown, and redb takes no other one on this handle.
+        // It is unknown how much of a failed write was done, and redb accepts no other write on
+        // this handle.
         written || self.replace_database(None)
     }
 

@@ -1,4 +1,4 @@
-//! What waits in the file, as the bus's users see it.
+//! Stored deliveries, from the view of the bus's users.
 
 use futures_util::FutureExt;
 use serving::stop::Stop;
@@ -24,7 +24,7 @@ fn over(disk: &TestDisk) -> Embedded {
     Embedded::over(disk.opener(), &coordinator, settings, Counts::default(), stop).unwrap()
 }
 
-/// A bus over a file; as after every start, under a name that no other ever had.
+/// A bus over a file; like every start, with a coordinator name that was never used.
 fn open(path: &Path, settings: Settings) -> Embedded {
     let settings = Settings { longest_retry: SHORT, ..settings };
     let stop = Stop::pair().1;
@@ -47,7 +47,7 @@ async fn send_at_least_once(bus: &Embedded, to: &str) -> Status {
     send(bus, to, Semantics::AtLeastOnce, LONG).await.unwrap()
 }
 
-/// What is told of a delivery that is settled at once, long before its deadline.
+/// The outcome of a delivery that is settled at once, long before its deadline.
 async fn at_once(bus: &Embedded, to: &str) -> Outcome {
     let multicast =
         bus.multicast(sample("hello"), vec![to.into()], Semantics::AtLeastOnce, 10 * LONG);
@@ -116,7 +116,7 @@ async fn what_is_not_acknowledged_in_time_is_stored_and_comes_again() {
     assert_eq!(next(&mut receiver).await.0, id);
     assert_eq!(receiver.acknowledge(&ack(&id)), 1);
     assert_eq!(waiting(&bus), 0);
-    // Acknowledged in time, nothing is stored.
+    // If it is acknowledged in time, nothing is stored.
     let sent = send(&bus, "a", Semantics::AtLeastOnce, LONG);
     let (id, _) = next(&mut receiver).await;
     receiver.acknowledge(&ack(&id));
@@ -135,7 +135,7 @@ async fn whatever_was_told_pending_is_there_after_a_kill() {
     for sent in sent {
         assert_eq!(sent.await.unwrap(), Status::Pending);
     }
-    // What a kill leaves behind: the file as it is now, never closed.
+    // The file as a kill leaves it: copied while it is open.
     std::fs::copy(&file, &left).unwrap();
     let after = open(&left, Settings::default());
     assert_eq!(waiting(&after), 200);
@@ -220,7 +220,7 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     drop(bus);
     let bus = open(&file, settings());
     assert_eq!(at_once(&bus, "c").await.status, Status::Failed, "what is in the file counts");
-    // Room comes back by an acknowledgement, and with a receiver that is forgotten.
+    // An acknowledgement frees space, and so does forgetting a receiver.
     let mut back = listen(&bus, "a", "a");
     let (id, _) = next(&mut back).await;
     assert_eq!(back.acknowledge(&ack(&id)), 1);
@@ -235,8 +235,8 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     assert_eq!(bus.state.outbox.as_ref().unwrap().waiting().taken, 0);
 }
 
-/// As large as payloads may be, which take the most room beside themselves, and three times over:
-/// what was acknowledged leaves its place to what comes.
+/// Payloads of the largest size, which have the largest overhead, three times: acknowledged
+/// deliveries make space for new ones.
 #[tokio::test]
 async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
     const MOST: usize = 8 << 20;
@@ -266,8 +266,7 @@ async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
     }
 }
 
-/// It was sent, and nobody knows whether it arrived: that it cannot be stored beside makes no
-/// failure of it.
+/// The delivery was sent and may have arrived: failing to store it is no failure of the delivery.
 #[tokio::test]
 async fn what_was_sent_and_finds_no_room_is_a_time_out() {
     let folder = TempFolder::new();
@@ -311,14 +310,14 @@ async fn a_file_that_is_none_is_refused() {
     assert_eq!(std::fs::read(&file).unwrap(), b"something else");
 }
 
-/// Begins a multicast to `a`, up to where its delivery is being stored.
+/// Starts a multicast to `a`, up to the point where its delivery is being stored.
 async fn being_stored(bus: &Embedded) -> std::pin::Pin<Box<dyn Future<Output = Vec<Outcome>>>> {
     let bus = bus.clone();
     let mut sending = Box::pin(async move {
         bus.multicast(sample("hello"), vec!["a".into()], Semantics::AtLeastOnce, 10 * LONG).await
     });
     assert!(sending.as_mut().now_or_never().is_none());
-    // On this one thread the other task now runs up to where it waits for the disk.
+    // On this single thread the other task now runs until it waits for the disk.
     tokio::task::yield_now().await;
     sending
 }
@@ -352,8 +351,8 @@ async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
     assert_eq!(waiting(&bus), 1);
 }
 
-/// While the disk is full nothing is told pending; what became of receivers meanwhile is written
-/// when it has room again, so that a restart knows it.
+/// While the disk is full, nothing is reported as pending. Changes of receivers meanwhile are
+/// written when there is space again, so that a restart finds them.
 #[tokio::test]
 async fn a_full_disk_stores_nothing_and_is_used_again_when_it_has_room() {
     let disk = TestDisk::default();

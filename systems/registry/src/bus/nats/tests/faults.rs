@@ -1,4 +1,4 @@
-//! The server away, killed, stopped: what is told of deliveries then.
+//! The server absent, killed, stopped: the outcomes of deliveries then.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ async fn without_a_server_nothing_is_delivered_and_it_goes_on_when_there_is_one(
     task.abort();
 }
 
-/// Waits until it holds, and not for ever.
+/// Waits until it holds, with a time limit.
 pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let waiting = async {
         while !holds() {
@@ -40,7 +40,7 @@ pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     tokio::time::timeout(LONG, waiting).await.expect(what);
 }
 
-/// Longer than what waits for anything that might still come would be waited for.
+/// Checks that the outcome comes at once, although the time-out is long.
 async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<&'static str>) {
     let sent = send(bus, &[to], semantics, 10 * LONG);
     let sent = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
@@ -64,7 +64,7 @@ async fn a_server_that_stores_nothing_is_no_reason_to_wait() {
     assert_eq!(at_once(&bus, "a", Semantics::AtLeastOnce).await, failed);
 }
 
-/// All turns are taken, so that presences wait: two may, and one more is dropped.
+/// All turns are taken, so presence messages wait: two may wait, and further ones are dropped.
 #[tokio::test]
 async fn presences_that_wait_are_bounded_and_the_others_counted() {
     let server = Server::start();
@@ -88,7 +88,7 @@ async fn presences_that_wait_are_bounded_and_the_others_counted() {
     let receivers: BTreeSet<_> =
         bus.state.receivers().all().map(|known| known.presence.receiver.clone()).collect();
     assert_eq!(receivers, BTreeSet::from(["one".to_owned(), "two".to_owned()]));
-    // Whoever was dropped says so again, and is heard.
+    // A dropped receiver announces itself again, and is heard.
     announce("three").await;
     answers.next().await.unwrap();
     assert_eq!((bus.state.receivers().all().len(), bus.state.counts.shed.get()), (3, 2));
@@ -110,7 +110,7 @@ async fn a_server_that_stands_still_is_a_timeout_and_what_it_took_arrives() {
     }
 }
 
-/// Ids of the deliveries with which each identity was served.
+/// For each identity, the ids of its deliveries.
 #[derive(Default)]
 struct Received(HashMap<String, BTreeSet<String>>);
 
@@ -124,7 +124,7 @@ impl Received {
     }
 }
 
-/// Obedient receivers, and what all of them get.
+/// Receivers that acknowledge everything, and the deliveries of all of them.
 async fn acknowledging_receiver(
     server: &Server,
     names: [&str; 3],
@@ -150,7 +150,7 @@ async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
     let bus = bus(&server, "c1").await;
     let receivers = ["r0", "r1", "r2"];
     let (_tasks, mut deliveries) = acknowledging_receiver(&server, receivers).await;
-    // One multicast after the other, to new identities each; the kill comes in the midst.
+    // One multicast after another, each to new identities; the kill comes in between.
     let sending = bus.clone();
     let sender = tokio::spawn(async move {
         let mut tracked = HashMap::new();
@@ -174,7 +174,7 @@ async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
     assert_eq!(statuses(down).await, [Status::Failed]);
     server.start_again();
     let tracked = sender.await.unwrap();
-    // It goes on without a restart of anything but the server.
+    // The bus works again, although only the server was restarted.
     let sent = send(&bus, &["r0-y", "r1-y", "r2-y"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Delivered; 3]);
     assert_eq!(tracked.len(), 600);

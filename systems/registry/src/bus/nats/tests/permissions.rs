@@ -1,4 +1,4 @@
-//! The configuration that `README.md` shows, on a real server: who may speak for which namespace.
+//! The configuration in `README.md` on a real server: which client may use which namespace.
 
 use async_nats::ConnectOptions;
 
@@ -7,7 +7,7 @@ use super::*;
 
 const PAGE: &str = include_str!("../../../../README.md");
 
-/// The block of configuration.
+/// The configuration block from the page.
 fn configuration() -> &'static str {
     let (_, rest) = PAGE.split_once("```text nats-server.conf\n").expect("a block of that name");
     rest.split_once("```").expect("an end of the block").0
@@ -28,7 +28,7 @@ fn of(namespace: &str, receiver: &str) -> Presence {
     }
 }
 
-/// A receiver of a namespace, that listens and says so where its namespace does.
+/// A receiver of a namespace that listens and announces itself on that namespace's subjects.
 async fn receiver(server: &Server, namespace: &str) -> PlainReceiver {
     let client = user(server, namespace).await;
     let presence = of(namespace, "r-1");
@@ -44,14 +44,14 @@ fn presence_subject(namespace: &str) -> String {
     format!("{}.{namespace}", presence::SUBJECT)
 }
 
-/// What a registry answers; nothing where the server lets nothing through.
+/// A registry's answer; `None` if the server blocks the message.
 async fn announce(client: &Client, subject: &str, presence: &Presence) -> Option<PresenceReply> {
     let answer = client.request(subject.to_owned(), presence.write());
     let answer = tokio::time::timeout(SHORT, answer).await.ok()?.ok()?;
     Some(serde_json::from_slice(&answer.payload).unwrap())
 }
 
-/// The next delivery that comes from the stream: its id, where it is acknowledged, and the message.
+/// The next delivery from the stream: its id, its acknowledgement subject, and the message.
 async fn from_stream(plain: &mut PlainReceiver) -> (String, Option<String>, Arrived) {
     loop {
         let (id, _, ack, message) = plain.next().await;
@@ -68,7 +68,7 @@ pub async fn send_at_least_once(bus: &Nats, namespace: &str) -> JoinHandle<Vec<O
     tokio::spawn(async move { bus.multicast(message, to, Semantics::AtLeastOnce, LONG).await })
 }
 
-/// A server with the page's configuration and a registry on it.
+/// A server with the page's configuration, and a registry on it.
 pub async fn connected_bus() -> (Server, Nats) {
     let server = Server::configured(configuration());
     let url = server.url().replace("nats://", "nats://registry:registry-password@");
@@ -97,7 +97,7 @@ async fn nobody_speaks_for_another_namespace() {
     let (server, bus) = connected_bus().await;
     let mut fleet = receiver(&server, "fleet").await;
     let other = receiver(&server, "other").await;
-    // Neither by a subject that is not its own, nor by its own with another's name.
+    // Neither on a foreign subject, nor on its own subject with another namespace.
     for subject in [presence::SUBJECT.to_owned(), presence_subject("fleet")] {
         assert_eq!(announce(&other.client, &subject, &of("fleet", "r-1")).await, None, "{subject}");
     }
@@ -111,12 +111,12 @@ async fn nobody_speaks_for_another_namespace() {
         assert!(reply_to_presence.error.is_some(), "{foreign:?}");
     }
     assert_eq!(bus.state.receivers().all().len(), 2);
-    // It hears nothing of the others, though it asks for it.
+    // It receives nothing of other namespaces, although it subscribes to it.
     let mut stolen = other.client.subscribe("registry.fleet.>").await.unwrap();
     other.client.flush().await.unwrap();
     let waits = send_at_least_once(&bus, "fleet").await;
     let (id, ack, message) = from_stream(&mut fleet).await;
-    // Nor does it acknowledge for them: to the registry by either subject, or to the stream.
+    // It cannot acknowledge for them either: to the registry on either subject, or to the stream.
     let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.clone()] }).unwrap();
     for subject in ["registry.acks.c1.fleet", "registry.acks.c1.other"] {
         other.client.publish(subject, words.clone().into()).await.unwrap();

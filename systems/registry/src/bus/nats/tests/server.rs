@@ -1,4 +1,4 @@
-//! A real nats-server in a folder of its own, ended and reaped with its owner.
+//! A real nats-server in its own folder, ended and reaped with its owner.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use super::TempFolder;
 /// How long a server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server, at a port that it keeps when it is started again.
+/// A server on a port that it keeps across restarts.
 pub struct Server {
     child: Option<Child>,
     port: u16,
@@ -21,17 +21,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// One with JetStream.
+    /// A server with JetStream.
     pub fn start() -> Self {
         Self::over(TempFolder::new(), &["-js"])
     }
 
-    /// One that stores nothing.
+    /// A server without storage.
     pub fn without_streams() -> Self {
         Self::over(TempFolder::new(), &[])
     }
 
-    /// One with a configuration.
+    /// A server with this configuration.
     pub fn configured(text: &str) -> Self {
         let folder = TempFolder::new();
         let path = folder.0.join("configuration");
@@ -46,12 +46,12 @@ impl Server {
         server
     }
 
-    /// What clients connect to.
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Stops it where it is, all its threads, or lets it go on.
+    /// Stops all its threads, or lets them continue.
     pub fn stand_still(&self, stop: bool) {
         let id = self.child.as_ref().unwrap().id();
         let pid = rustix::process::Pid::from_raw(id as i32).unwrap();
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Starts it over its former store, where it was.
+    /// Starts it again with its former store and port.
     pub fn start_again(&mut self) {
         assert!(self.child.is_none());
         let port = if self.port == 0 { "-1".to_owned() } else { self.port.to_string() };
@@ -92,7 +92,7 @@ impl Server {
         let log = BufReader::new(child.stderr.take().unwrap());
         self.child = Some(child);
         let (ready, is_ready) = mpsc::channel();
-        // Read to its end, which is the server's: a log that nobody reads would stop it.
+        // Reads to the end: a log that nobody reads would block the server.
         std::thread::spawn(move || {
             let mut port = None;
             for line in log.lines().map_while(Result::ok) {

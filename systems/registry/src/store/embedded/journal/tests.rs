@@ -7,7 +7,7 @@ use crate::store::embedded::namespaces::NamespaceState;
 use crate::test_disk::TestDisk;
 use filtering::Filter;
 
-/// Everybody on it, as a store that begins now reads it.
+/// All identities on it, as a newly started store reads them.
 fn all_identities(disk: &TestDisk) -> Vec<String> {
     let database = (disk.opener())().unwrap();
     names(&load(&database).unwrap())

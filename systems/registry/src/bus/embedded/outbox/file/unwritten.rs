@@ -1,7 +1,7 @@
-//! What could not be written, and still has to be.
+//! Failed writes that must be repeated.
 //!
-//! A failed store was reported to its sender. New receivers, removed receivers and acknowledgements
-//! were not, so they are kept here until the file is writable again.
+//! The sender of a failed store got the failure. New receivers, removed receivers and
+//! acknowledgements have no such sender, so they are kept here until the file is writable again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct Unwritten(HashMap<Arc<str>, ReceiverRetry>);
 /// The missing writes of one receiver, in the order of repetition.
 #[derive(Debug, Default)]
 struct ReceiverRetry {
-    /// It was forgotten, before anything that follows.
+    /// Forget the receiver, before anything else here.
     forget: bool,
     remember: Option<String>,
     remove: BTreeSet<u64>,
@@ -28,8 +28,8 @@ impl Unwritten {
         self.0.is_empty()
     }
 
-    /// Keeps a failed write; failed stores of deliveries are dropped, because their sender got the
-    /// failure.
+    /// Keeps a failed write. A failed store becomes a removal: its sender got the failure, so the
+    /// delivery must not stay in the file.
     pub(super) fn next_due(&mut self, request_write: FileWrite) {
         match request_write {
             FileWrite::Remember { key, known } => {
@@ -44,7 +44,7 @@ impl Unwritten {
         }
     }
 
-    /// The missing writes, in order.
+    /// The missing writes, in order of repetition.
     pub(super) fn writes(&self) -> Vec<FileWrite> {
         let mut writes = Vec::new();
         for (key, ReceiverRetry { forget, remember, remove }) in &self.0 {
@@ -60,7 +60,7 @@ impl Unwritten {
         writes
     }
 
-    /// Drops what is so in the file already: without that it would grow while a disk is full.
+    /// Drops writes that the file already has; otherwise the list would grow while a disk is full.
     ///
     /// Errors: the file cannot be read
     pub(super) fn retry_all(&mut self, database: &Database) -> Result<(), Error> {
