@@ -10,7 +10,7 @@ use registry::store::view::View;
 use serde_json::{Map, Value, json};
 
 /// Bytes of glibc's heap for an allocation: its size plus a word, rounded up to 16 bytes.
-fn already_registered(layout: Layout) -> usize {
+fn heap_bytes(layout: Layout) -> usize {
     (layout.size() + 8).next_multiple_of(16).max(32)
 }
 
@@ -22,13 +22,13 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 // SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(already_registered(layout), Ordering::Relaxed);
+        HELD.fetch_add(heap_bytes(layout), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(already_registered(layout), Ordering::Relaxed);
+        HELD.fetch_sub(heap_bytes(layout), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }

@@ -11,7 +11,7 @@ const MUTABLE: &[&str] =
     &["Mutex", "RwLock", "OnceLock", "OnceCell", "LazyLock", "LazyCell", "RefCell", "Cell"];
 
 /// Paths that may contain `unsafe`.
-const UNSAFE_ROOMS: &[&str] = &[
+const UNSAFE_PATHS: &[&str] = &[
     "crates/engine/src/process/",
     "crates/engine/src/process.rs",
     "crates/engine/src/transport/",
@@ -64,7 +64,7 @@ fn globals(source: &Source<'_>) -> Vec<Problem> {
 /// I8: `unsafe` in few places, and each block states its reason.
 fn unsafety(source: &Source<'_>) -> Vec<Problem> {
     let is_unsafe = |line: &str| has_word(line, "unsafe");
-    if !UNSAFE_ROOMS.iter().any(|room| source.path.starts_with(room)) {
+    if !UNSAFE_PATHS.iter().any(|path| source.path.starts_with(path)) {
         return found(source, "`unsafe` outside its rooms", "use a safe wrapper", is_unsafe);
     }
     let comments: Vec<&str> = source.comments.lines().collect();

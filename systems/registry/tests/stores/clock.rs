@@ -28,7 +28,7 @@ impl ManualClock {
     }
 
     /// Lets time pass.
-    fn reassign(&self, ms: u64) {
+    fn advance(&self, ms: u64) {
         self.wall.fetch_add(ms, Ordering::SeqCst);
         self.monotonic.fetch_add(ms, Ordering::SeqCst);
     }
@@ -64,10 +64,10 @@ async fn a_life_is_as_long_as_it_was_to_be(store: &Embedded, hands: &ManualClock
         assert_eq!(store.counts(), [(HERE.into(), 1)]);
         assert_eq!(all_identities(store, HERE).await.len(), 1);
     }
-    hands.reassign(59_999);
+    hands.advance(59_999);
     assert!(is_there(store, "ada").await);
     hands.set(0);
-    hands.reassign(1);
+    hands.advance(1);
     assert!(!is_there(store, "ada").await, "a clock that was set back prolongs no life");
     let gone = Expired { namespace: HERE.into(), name: "ada".into() };
     assert_eq!(store.expire(store.now()).await.unwrap(), [gone]);
@@ -93,6 +93,6 @@ async fn in_a_file_the_wall_clock_counts_again_after_a_restart() {
     hands.set(end - 1);
     let store = Embedded::open(durable()).unwrap();
     assert!(is_there(&store, "bob").await);
-    hands.reassign(1);
+    hands.advance(1);
     assert!(!is_there(&store, "bob").await);
 }

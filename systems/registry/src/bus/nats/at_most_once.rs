@@ -31,9 +31,9 @@ impl BusState {
         let nobody = DeliveryState::Refused(FailureReason::NoSubscriber);
         outcomes.extend(groups.unserved.drain(..).map(|identity| nobody.outcome(identity)));
         let mut bounds = self.settings.bounds;
-        if let Some(state) = self.connections[0].state() {
-            bounds.bytes = bounds.bytes.min(state.saturating_sub(BESIDE));
-            let rest = state.saturating_sub(message.payload.len() + BESIDE);
+        if let Some(largest) = self.connections[0].max_payload() {
+            bounds.bytes = bounds.bytes.min(largest.saturating_sub(BESIDE));
+            let rest = largest.saturating_sub(message.payload.len() + BESIDE);
             bounds.least_names = bounds.least_names.min(rest);
         }
         (delivery::cut(groups, message, bounds), outcomes)

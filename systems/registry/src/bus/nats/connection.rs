@@ -80,7 +80,7 @@ impl NatsConnection {
     }
 
     /// Largest message in bytes.
-    pub(super) fn state(&self) -> Option<usize> {
+    pub(super) fn max_payload(&self) -> Option<usize> {
         self.client.try_server_info().map(|info| info.max_payload)
     }
 

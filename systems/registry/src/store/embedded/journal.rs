@@ -116,7 +116,7 @@ impl Batch {
             // Changes of whole namespaces, and the first registration in one, have their own batch,
             // because a limit counts the existing namespaces.
             ChangeRequest::Register(..)
-            | ChangeRequest::OpenDatabase(_)
+            | ChangeRequest::CreateNamespace(_)
             | ChangeRequest::Schema(..)
             | ChangeRequest::Expire(_) => None,
         };
@@ -233,7 +233,7 @@ fn write<'c>(
         let mut namespaces = transaction.open_table(NAMESPACES)?;
         for change in changes {
             match change {
-                Change::OpenDatabase(namespace) => {
+                Change::CreateNamespace(namespace) => {
                     namespaces.insert(&**namespace, &*json(&StoredSchema::default()))?;
                 }
                 Change::Schema(namespace, schema) => {

@@ -129,7 +129,7 @@ impl Store for Embedded {
     }
 
     async fn open(&self, namespace: &str) -> Result<(), ApiError> {
-        self.write(ChangeRequest::OpenDatabase(namespace.into())).await.map(drop)
+        self.write(ChangeRequest::CreateNamespace(namespace.into())).await.map(drop)
     }
 
     async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), ApiError> {

@@ -22,7 +22,7 @@ use crate::store::{
 pub(super) enum ChangeRequest {
     Register(Arc<str>, Registration),
     Unregister(Arc<str>, Arc<str>),
-    OpenDatabase(Arc<str>),
+    CreateNamespace(Arc<str>),
     Schema(Arc<str>, Arc<StoredSchema>),
     Expire(Millis),
 }
@@ -31,7 +31,7 @@ pub(super) enum ChangeRequest {
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     /// Creates the namespace.
-    OpenDatabase(Arc<str>),
+    CreateNamespace(Arc<str>),
     Put(Arc<str>, Arc<Identity>),
     Gone(Expired),
     Schema(Arc<str>, Arc<StoredSchema>),
@@ -114,7 +114,7 @@ impl Namespaces {
                 let gone = Change::Gone(Expired { namespace, name });
                 if is_there { vec![gone] } else { Vec::new() }
             }
-            ChangeRequest::OpenDatabase(namespace) => {
+            ChangeRequest::CreateNamespace(namespace) => {
                 self.opened(&namespace)?.into_iter().collect()
             }
             ChangeRequest::Schema(namespace, schema) => self
@@ -130,7 +130,7 @@ impl Namespaces {
     pub(super) fn make(&self, changes: &[Change]) {
         for change in changes {
             match change {
-                Change::OpenDatabase(namespace) => self.within(namespace, |_| ()),
+                Change::CreateNamespace(namespace) => self.within(namespace, |_| ()),
                 Change::Put(namespace, identity) => {
                     self.within(namespace, |space| space.view.put(identity.clone()));
                 }
@@ -166,7 +166,7 @@ impl Namespaces {
         if self.most > 0 && there >= self.most {
             return Err(too_many_namespaces(there));
         }
-        Ok(Some(Change::OpenDatabase(namespace.clone())))
+        Ok(Some(Change::CreateNamespace(namespace.clone())))
     }
 
     fn admit(

@@ -200,13 +200,13 @@ impl Writer {
         if is_written {
             self.unwritten = Unwritten::default();
         }
-        for request_write in batch {
-            match request_write {
+        for write in batch {
+            match write {
                 // The waiting multicast may have ended. Dropping the sender reports that nothing is
                 // stored.
                 FileWrite::Store { done, .. } if is_written => drop(done.send(())),
                 FileWrite::Store { .. } if !is_open => {}
-                request_write if !is_written => self.unwritten.next_due(request_write),
+                write if !is_written => self.unwritten.keep(write),
                 _ => {}
             }
         }
@@ -220,7 +220,7 @@ impl Writer {
         }
         let opened = (self.open)().map_err(Error::from);
         // Nothing else holds the lock now.
-        let opened = opened.and_then(|file| self.unwritten.retry_all(&file).map(|()| file));
+        let opened = opened.and_then(|file| self.unwritten.forget_done(&file).map(|()| file));
         self.replace_database(opened.ok())
     }
 
@@ -261,8 +261,8 @@ fn write_batch<'w>(
 ) -> Result<(), Error> {
     let mut receivers = transaction.open_table(RECEIVERS)?;
     let mut deliveries = transaction.open_table(DELIVERIES)?;
-    for request_write in batch {
-        match request_write {
+    for write in batch {
+        match write {
             FileWrite::Remember { key, known } => drop(receivers.insert(&**key, known.as_str())?),
             FileWrite::Forget { key } => {
                 receivers.remove(&**key)?;

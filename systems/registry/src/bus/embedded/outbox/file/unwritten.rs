@@ -30,8 +30,8 @@ impl Unwritten {
 
     /// Keeps a failed write. A failed store becomes a removal: its sender got the failure, so the
     /// delivery must not stay in the file.
-    pub(super) fn next_due(&mut self, request_write: FileWrite) {
-        match request_write {
+    pub(super) fn keep(&mut self, write: FileWrite) {
+        match write {
             FileWrite::Remember { key, known } => {
                 self.0.entry(key).or_default().remember = Some(known)
             }
@@ -63,7 +63,7 @@ impl Unwritten {
     /// Drops writes that the file already has; otherwise the list would grow while a disk is full.
     ///
     /// Errors: the file cannot be read
-    pub(super) fn retry_all(&mut self, database: &Database) -> Result<(), Error> {
+    pub(super) fn forget_done(&mut self, database: &Database) -> Result<(), Error> {
         let transaction = database.begin_read()?;
         let receivers = transaction.open_table(RECEIVERS)?;
         let deliveries = transaction.open_table(DELIVERIES)?;
