@@ -67,4 +67,4 @@ reference: ## write the generated pages of docs/reference anew
 
 # Most of these tests wait: with one thread for each processor the machine idles three quarters of the time.
 unit: ## all tests, among them tidy and each experiment shortened
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc) + 1))} cargo test --workspace --no-fail-fast
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} cargo test --workspace --no-fail-fast

@@ -4,6 +4,7 @@
 //!
 //! Not here: connecting, pacing, recording (see `engine`).
 
+pub mod capture;
 pub mod expect;
 mod list;
 pub mod probe;

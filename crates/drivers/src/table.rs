@@ -1,10 +1,11 @@
 //! What tables of all protocols have in common: templates, lists of one, statuses.
 
+use std::borrow::Cow;
+
 use plan::diagnostic::{Diagnostic, Span};
-use plan::document::{Node, Reader, Value};
+use plan::document::{Node, Reader, Table, Value};
 use plan::operation::Operation;
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 
 use crate::statuses::{Allowed, Statuses};
 
@@ -13,9 +14,9 @@ pub fn template(
     reader: &mut Reader<'_>,
     text: &str,
     span: Span,
-    rows: Option<&Rows>,
+    scope: Scope<'_>,
 ) -> Option<Template> {
-    match Template::compile(text, span, rows) {
+    match Template::compile(text, span, scope) {
         Ok(template) => Some(template),
         Err(problems) => {
             problems.into_iter().for_each(|problem| reader.problem(problem));
@@ -30,6 +31,44 @@ pub fn no_requests(reader: &mut Reader<'_>, planned: &Operation) {
         let what = "`targets` holds requests of http";
         reader.problem(Diagnostic::new(planned.table.span, what, "beside this table"));
     }
+}
+
+/// Refuses captures of a protocol whose answers are not read for them.
+pub fn no_captures(planned: &Operation, problems: &mut Vec<Diagnostic>) {
+    for capture in &planned.captures {
+        let what = format!("`{}` cannot be captured from {}", capture.name, planned.protocol);
+        let problem = Diagnostic::new(capture.span, what, "remove this");
+        problems.push(problem.with_hint("answers of http and http2 can be captured from"));
+    }
+}
+
+/// A text, or a number or truth value as it is written.
+pub fn text<'a>(reader: &mut Reader<'_>, node: &'a Node) -> Option<Cow<'a, str>> {
+    match &node.value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(Cow::Owned(node.shown())),
+        _ => {
+            reader.problem(node.unlike("text, a number or true or false"));
+            None
+        }
+    }
+}
+
+/// Names and values of a table, templates compiled; a list gives its name several times.
+pub fn values<'a>(
+    reader: &mut Reader<'_>,
+    table: &'a Table,
+    scope: Scope<'_>,
+) -> Vec<(&'a str, Template)> {
+    let mut values = Vec::new();
+    for entry in &table.entries {
+        for node in one_or_more(Some(&entry.node)) {
+            let value = text(reader, node);
+            let value = value.and_then(|text| template(reader, &text, node.span, scope));
+            values.extend(value.map(|value| (entry.key.as_str(), value)));
+        }
+    }
+    values
 }
 
 /// The nodes of a list, or the one node where there is none.

@@ -282,6 +282,9 @@ fn arm(operations: u64) -> Arm {
         system: None,
         observers: Vec::new(),
         faults: Vec::new(),
+        journeys: Vec::new(),
+        setup: None,
+        teardown: None,
     }
 }
 

@@ -303,6 +303,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         systems: vec![system()],
         observers: Vec::new(),
         first_failures: Vec::new(),
+        journeys: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,
     }

@@ -54,7 +54,19 @@ pub const GLOSSARY: &[Entry] = &[
     entry("target", "The address that operations are sent to."),
     entry("observer", "A process that counts what arrives elsewhere."),
     entry("operation", "One unit of client-visible work, measured once."),
-    entry("mix", "The operations of an arm with their relative weights."),
+    entry("mix", "The operations and journeys of an arm with their relative weights."),
+    entry(
+        "journey",
+        "Several operations that belong together, as one user performs them. Its start is planned; a later step is due when the one before it has ended, plus the think time.",
+    ),
+    entry(
+        "step of a journey",
+        "One place in a journey: an operation, perhaps several times, or operations that begin at the same time.",
+    ),
+    entry(
+        "journey time",
+        "From the planned start of a journey to its last answer; also shown without the think times of its steps.",
+    ),
     entry(
         "arrival process",
         "The rule for start times of an open load: constant, Poisson, stages, burst, replay.",

@@ -11,7 +11,7 @@ use record::event::{Event, EventKind};
 use record::folder::{RunReader, names};
 use record::hgrm::SpectrumLine;
 use record::summary::Summary;
-use record::{OperationWindow, RecordError, Window, WindowSpan};
+use record::{MixNames, OperationWindow, RecordError, Window, WindowSpan};
 use stats::{COARSE, Histogram};
 
 pub use arm_times::{ArmTimes, Percentile, reported_trials};
@@ -86,12 +86,7 @@ impl RunRecord {
         let stored = reader.trials();
         for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
             if stored.contains(&trial.index) {
-                let operations = trial.operations.iter().map(|one| one.name.clone());
-                trials.push(TrialRecord::read(
-                    reader,
-                    trial.index,
-                    &operations.collect::<Vec<_>>(),
-                )?);
+                trials.push(TrialRecord::read(reader, trial.index, &trial.names())?);
             }
         }
         trials.sort_by_key(|trial| trial.index);
@@ -104,18 +99,16 @@ impl RunRecord {
 }
 
 impl TrialRecord {
-    /// Reads a trial, finished or not. `operations`: names in the order of the mix.
+    /// Reads a trial, finished or not. `mix`: the names of its windows.
     ///
     /// Errors: of the folder
-    pub fn read(
-        reader: &RunReader<'_>,
-        index: u32,
-        operations: &[String],
-    ) -> Result<Self, RecordError> {
-        let mut rows = Rows::new(operations);
-        reader.visit_windows(index, operations, &mut |window| rows.add(window))?;
+    pub fn read(reader: &RunReader<'_>, index: u32, mix: &MixNames) -> Result<Self, RecordError> {
+        let mut rows = Rows::new(mix);
+        reader.visit_windows(index, mix, &mut |window| rows.add(window))?;
         let mut spectra = BTreeMap::new();
-        for name in operations.iter().map(String::as_str).chain([names::ALL]) {
+        for name in
+            mix.operations.iter().chain(&mix.journeys).map(String::as_str).chain([names::ALL])
+        {
             // An operation that never succeeded has no spectrum.
             if let Ok(lines) = reader.spectrum(index, name) {
                 spectra.insert(name.to_owned(), lines);
@@ -143,8 +136,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(operations: &[String]) -> Self {
-        let names = operations.iter().cloned().chain([names::ALL.to_owned()]);
+    fn new(mix: &MixNames) -> Self {
+        let names =
+            mix.operations.iter().chain(&mix.journeys).cloned().chain([names::ALL.to_owned()]);
         Self {
             operations: names.collect(),
             rows: BTreeMap::new(),
@@ -169,7 +163,12 @@ impl Rows {
         };
         let rows = self.rows.entry(window.number).or_insert_with(empty);
         let Some((all, each)) = rows.split_last_mut() else { return };
-        for (row, part) in each.iter_mut().zip(&window.operations) {
+        let (operations, journeys) = each.split_at_mut(window.operations.len().min(each.len()));
+        for (row, part) in journeys.iter_mut().zip(&window.journeys) {
+            row.add_counts(part);
+            row.add_times(WindowSpan::ALL.map(|span| part.histogram(span)));
+        }
+        for (row, part) in operations.iter_mut().zip(&window.operations) {
             row.add_counts(part);
             all.add_counts(part);
             row.add_times(WindowSpan::ALL.map(|span| part.histogram(span)));

@@ -1,6 +1,10 @@
 //! Trials made from a list of operations, recorded as the engine records them: for tests of everything that is
 //! computed from a record.
 
+mod journeys;
+
+pub use journeys::{EndedAt, Visit, journeys_file, simulate_journeys};
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -117,9 +121,10 @@ fn execute(
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
         spans: SPANS.map(Into::into).into(),
+        journeys: Vec::new(),
     };
     let mut recorder = Recorder::new(0, &layout, phases, false);
-    let mut assembler = WindowAssembler::new(1, 1);
+    let mut assembler = WindowAssembler::new(1, &layout);
     let mut windows = Vec::new();
     let (mut busy, mut area) = (0, 0);
     for index in 0..count {

@@ -176,16 +176,33 @@ fn lag_p99(trial: &TrialSummary) -> u64 {
 }
 
 fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
+    if facts.interrupted || facts.died.is_some() {
+        return None;
+    }
     let accounting = &trial.accounting;
-    let missed = accounting.missed > 0 && !facts.interrupted && facts.died.is_none();
-    missed.then(|| {
-        format!(
+    let (missed, planned) = missed_journeys(trial);
+    if accounting.missed > 0 {
+        return Some(format!(
             "the target could not hold the rate: {} of {} planned operations were never begun, because \
              too many were in flight",
             count(accounting.missed),
             count(accounting.planned)
+        ));
+    }
+    (missed > 0).then(|| {
+        format!(
+            "the target could not hold the rate: {} of {} planned journeys were never begun, because \
+             too many were in progress",
+            count(missed),
+            count(planned)
         )
     })
+}
+
+/// How many journeys were never begun, and how many were planned.
+pub(crate) fn missed_journeys(trial: &TrialSummary) -> (u64, u64) {
+    let whole = trial.journeys.iter().map(|journey| &journey.whole);
+    whole.fold((0, 0), |(missed, planned), one| (missed + one.missed(), planned + one.planned))
 }
 
 /// The departures from a steady state.

@@ -5,7 +5,7 @@
 
 use record::summary::{Arm, Summary, TrialSummary};
 
-use super::tables::{Table, accounting, capacity, comparison, dose, observed};
+use super::tables::{Table, accounting, capacity, comparison, dose, journeys, observed};
 use super::tables::{outcome, parts, phases, run, scaling, times, trial, work};
 
 /// A part of a page.
@@ -52,7 +52,7 @@ pub fn sections(summary: &Summary) -> Vec<Section> {
         section("criteria", Rank::Answer, run::criteria(summary)),
     ];
     if trials.len() <= FEW_TRIALS && summary.capacity.is_none() {
-        sections.extend(trials.iter().map(|(arm, one)| in_short(trials.len() > 1, arm, one)));
+        sections.extend(trials.iter().flat_map(|(arm, one)| in_short(trials.len() > 1, arm, one)));
     }
     sections.extend([
         failures(summary),
@@ -81,12 +81,19 @@ fn section(id: &'static str, rank: Rank, tables: impl IntoIterator<Item = Table>
     Section { id, rank, title, lead, trial: None, tables: tables.into_iter().collect() }
 }
 
-/// The main times of a trial in one table, below its load.
-fn in_short(named: bool, arm: &Arm, one: &TrialSummary) -> Section {
-    let title = if named { name(arm, one) } else { String::new() };
-    let lead = trial::load_in_short(one);
-    let trial = Some(one.index);
-    Section { title, lead, trial, ..section("times", Rank::Answer, times::in_short(one)) }
+/// The journeys of a trial and its main times, below its load. The only trial of a run has a section of its journeys,
+/// which a form can put before its charts.
+fn in_short(named: bool, arm: &Arm, one: &TrialSummary) -> Vec<Section> {
+    let (lead, trial) = (trial::load_in_short(one), Some(one.index));
+    let (journeys, times) = (journeys::in_short(one), times::in_short(one));
+    let of = |id, tables| Section { trial, ..section(id, Rank::Answer, tables) };
+    if named || journeys.is_empty() {
+        let title = if named { name(arm, one) } else { String::new() };
+        let tables = journeys.into_iter().chain(times).collect::<Vec<_>>();
+        return vec![Section { title, lead, ..of("times", tables) }];
+    }
+    let times = of("times", times.into_iter().collect());
+    vec![Section { lead, ..of("journeys", journeys) }, times]
 }
 
 fn failures(summary: &Summary) -> Section {

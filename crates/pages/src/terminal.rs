@@ -98,7 +98,7 @@ pub fn painted(text: &str, code: &str, colour: Colour) -> String {
 
 /// A table of the answer: without notes that only a reader of all tables needs.
 fn brief(mut table: Table) -> Table {
-    if ["criteria", "trials"].contains(&table.id) {
+    if ["criteria", "journeys", "trials"].contains(&table.id) {
         table.note = None;
     }
     table

@@ -10,6 +10,7 @@ use judge::example;
 
 mod capacity;
 mod compared;
+mod journeys;
 
 /// A run folder with an interval log, spectra, and two samples.
 fn folder() -> MemoryFolder {
@@ -18,6 +19,7 @@ fn folder() -> MemoryFolder {
         operations: vec!["home".into(), "search".into()],
         items: vec![Vec::new(); 2],
         spans: Vec::new(),
+        journeys: Vec::new(),
     };
     let totals = Totals::new(&layout);
     let header = TrialHeader {
@@ -383,8 +385,12 @@ fn response_time_against_an_item_is_a_table() {
 #[test]
 fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
     let folder = MemoryFolder::default();
-    let layout =
-        Layout { operations: vec!["home".into()], items: vec![Vec::new()], spans: Vec::new() };
+    let layout = Layout {
+        operations: vec!["home".into()],
+        items: vec![Vec::new()],
+        spans: Vec::new(),
+        journeys: Vec::new(),
+    };
     let header =
         TrialHeader { trial: 1, start_ms: 0, window_ns: 1_000_000_000, layout, samples: false };
     let mut writer = TrialWriter::new(&folder, header).unwrap();
@@ -399,7 +405,7 @@ fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
             response_time: Some(histogram),
             ..OperationWindow::default()
         };
-        let window = Window { number, operations: vec![part] };
+        let window = Window { number, operations: vec![part], ..Window::default() };
         writer.event(&Event { at_ns: 0, kind: EventKind::WindowClosed(window.counts()) }).unwrap();
         writer.window(&window).unwrap();
     }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 
 use record::event::EventKind;
 use record::folder::{Folder, RunReader, names};
-use record::{RecordError, WindowSpan, hgrm};
+use record::{MixNames, RecordError, WindowSpan, hgrm};
 use serde_json::Value;
 use stats::{COARSE, Histogram};
 
@@ -40,8 +40,8 @@ fn rows(reader: &RunReader<'_>, out: &mut dyn Write) -> io::Result<()> {
     for trial in reader.trials() {
         let arm = arm(reader, trial).map_err(io::Error::other)?;
         let window_ns = window_ns(reader, trial).map_err(io::Error::other)?;
-        let operations = operations(&plan, &arm);
-        let record = TrialRecord::read(reader, trial, &operations).map_err(io::Error::other)?;
+        let names = mix_names(&plan, &arm);
+        let record = TrialRecord::read(reader, trial, &names).map_err(io::Error::other)?;
         table.trial(&record, &arm, window_ns)?;
     }
     table.finish()
@@ -62,13 +62,16 @@ fn window_ns(reader: &RunReader<'_>, trial: u32) -> Result<u64, RecordError> {
     Ok(first.map_or(0, |quantity| quantity.length_ns))
 }
 
-/// Names of the arm's operations, in the order of the mix.
-fn operations(plan: &Value, arm: &str) -> Vec<String> {
+/// Names of the arm's operations and journeys, in the order of the mix.
+fn mix_names(plan: &Value, arm: &str) -> MixNames {
     let arms = plan["arms"].as_array().map_or(&[][..], Vec::as_slice);
     let found = arms.iter().find(|one| one["name"] == arm);
-    let operations = found.and_then(|one| one["operations"].as_array());
-    let names = operations.into_iter().flatten().filter_map(|one| one["name"].as_str());
-    names.map(str::to_owned).collect()
+    let names = |key: &str| {
+        let listed = found.and_then(|one| one[key].as_array());
+        let names = listed.into_iter().flatten().filter_map(|one| one["name"].as_str());
+        names.map(str::to_owned).collect()
+    };
+    MixNames { operations: names("operations"), journeys: names("journeys") }
 }
 
 fn spectra(reader: &RunReader<'_>, out: &mut dyn Write) -> io::Result<()> {

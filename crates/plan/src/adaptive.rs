@@ -56,6 +56,7 @@ fn extended(load: &Load) -> Result<Vec<Duration>, &'static str> {
         return Err("it stops after a number of operations");
     };
     match &load.model {
+        Model::Users { ramp: Some(_), .. } => return Err("its stages have a length of their own"),
         Model::Closed | Model::Users { .. } => {}
         Model::Open { arrivals } => match arrivals {
             ArrivalProcess::Constant { .. } | ArrivalProcess::Poisson { .. } => {}

@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::journey::Journey;
 use crate::operation::Operation;
 
 /// One criterion.
@@ -304,7 +305,7 @@ fn count_not_kept(count: Count) -> Option<&'static str> {
 /// Names that criteria may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Each operation of any arm.
+    /// Each operation and each journey of any arm.
     pub operations: Vec<OperationNames>,
     /// Kinds of failure.
     pub failures: &'static [&'static str],
@@ -351,6 +352,14 @@ impl Names {
             }
         }
         names
+    }
+
+    /// Adds a journey, which has neither items nor spans.
+    pub fn add_journey(&mut self, journey: &Journey) {
+        if !self.operations.iter().any(|known| known.name == journey.name) {
+            let name = journey.name.clone();
+            self.operations.push(OperationNames { name, ..OperationNames::default() });
+        }
     }
 
     /// The count with this name in every operation, whatever its items.

@@ -1,5 +1,7 @@
 //! The whole plan as text for people, as `check` prints it.
 
+mod journey;
+
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use crate::operation::{Operation, RowOrder, TargetOf};
 use crate::plan::{Arm, Plan};
 use crate::printable::printable;
 use crate::process::Start;
+use crate::ramp::UserStage;
 use crate::units::{format_duration, format_rate};
 
 /// More trials than this are not listed individually.
@@ -103,7 +106,19 @@ impl Text {
         for line in load(&arm.load) {
             self.field("  load", &line);
         }
-        let total: f64 = arm.operations.iter().map(|operation| operation.weight).sum();
+        let alone = arm.operations.iter().filter(|one| !one.is_step).map(|one| one.weight);
+        let total: f64 = alone.chain(arm.journeys.iter().map(|journey| journey.weight)).sum();
+        if let Some(setup) = &arm.setup {
+            self.field("  setup", &journey::preparation(setup, &arm.operations));
+        }
+        for one in &arm.journeys {
+            let mut lines = journey::lines(one, arm, total).into_iter();
+            self.field("  journey", &lines.next().unwrap_or_default());
+            lines.for_each(|line| self.line(&format!("    {line}")));
+        }
+        if let Some(teardown) = &arm.teardown {
+            self.field("  teardown", &journey::preparation(teardown, &arm.operations));
+        }
         for operation in &arm.operations {
             self.operation(operation, arm, total);
         }
@@ -116,7 +131,8 @@ impl Text {
             TargetOf::Fixed(at) => arm.targets.get(*at).map_or("", |target| target.url.as_str()),
             TargetOf::ByRow(_) => "the target of each row",
         };
-        let head = format!("{} {share}% to {target}", operation.name);
+        let share = if operation.is_step { "as a step".to_owned() } else { format!("{share}%") };
+        let head = format!("{} {share} to {target}", operation.name);
         self.field("  operation", &head);
         self.line(&format!("    {} {}", operation.protocol, readable(operation.table.to_json())));
         if let Some(expect) = &operation.expect {
@@ -125,14 +141,10 @@ impl Text {
         for item in &operation.items {
             self.line(&format!("    item {} = {}", item.name, item.path));
         }
-        let order = match operation.order {
-            RowOrder::RoundRobin => "in turn",
-            RowOrder::Random => "at random",
-            RowOrder::Once => "each once",
-        };
+        let order = ordered(operation.order);
         if let Some(requests) = &operation.requests {
             self.line(&format!("    {} listed requests, {order}", requests.len()));
-        } else if let Some(rows) = &operation.rows {
+        } else if let Some(rows) = operation.rows.as_ref().filter(|_| !operation.is_step) {
             self.line(&format!("    {} rows of {}, {order}", rows.len(), rows.file));
         }
     }
@@ -171,6 +183,14 @@ fn readable(value: Value) -> Value {
             table.into_iter().map(|(key, value)| (key, readable(value))).collect()
         }
         other => other,
+    }
+}
+
+fn ordered(order: RowOrder) -> &'static str {
+    match order {
+        RowOrder::RoundRobin => "in turn",
+        RowOrder::Random => "at random",
+        RowOrder::Once => "each once",
     }
 }
 
@@ -223,7 +243,11 @@ fn model(load: &Load) -> String {
     match &load.model {
         Model::Open { arrivals } => format!("open, {}", process(arrivals)),
         Model::Closed => format!("closed loop over {}", connections(load)),
-        Model::Users { users, spawn_rate, think } => {
+        Model::Users { think, ramp: Some(ramp), .. } => {
+            let stages: Vec<String> = ramp.stages.iter().map(user_stage).collect();
+            format!("users {}, thinking {}", stages.join(" "), thinking(think))
+        }
+        Model::Users { users, spawn_rate, think, ramp: None } => {
             let spawn =
                 if spawn_rate.is_finite() { format_rate(*spawn_rate) } else { "at once".into() };
             format!("{users} users, spawned {spawn}, thinking {}", thinking(think))
@@ -271,4 +295,8 @@ fn spaced(spacing: Spacing) -> &'static str {
 
 fn stage(stage: &Stage) -> String {
     format!("to {} over {}", format_rate(stage.to), format_duration(stage.over))
+}
+
+fn user_stage(stage: &UserStage) -> String {
+    format!("to {} over {}", stage.users, format_duration(stage.over))
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
+use crate::ramp::Ramp;
 use crate::randomness::{RandomStream, draw, unit};
 
 /// Amount, kind and end of the load.
@@ -54,6 +55,9 @@ pub enum Model {
         spawn_rate: f64,
         /// Pause between an answer and the next operation.
         think: Think,
+        /// When each of them comes and goes, if the number changes; `spawn_rate` means nothing then.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ramp: Option<Ramp>,
     },
 }
 
@@ -350,9 +354,10 @@ impl Load {
         Some(before.saturating_add(self.measure_time()?))
     }
 
-    /// Time until all users have started.
+    /// Time until all users are there; zero where stages say when they come, which belongs to the load itself.
     pub fn ramp_up(&self) -> Duration {
         match self.model {
+            Model::Users { ramp: Some(_), .. } => Duration::ZERO,
             Model::Users { users, spawn_rate, .. } if spawn_rate.is_finite() => {
                 seconds(f64::from(users) / spawn_rate)
             }

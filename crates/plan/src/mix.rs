@@ -1,5 +1,6 @@
-//! The mix: assigns an operation to the k-th arrival, drawn from the seed.
+//! The mix: assigns an operation or a journey to the k-th arrival, drawn from the seed.
 
+use crate::journey::Journey;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
 
@@ -8,7 +9,7 @@ use crate::randomness::{RandomStream, below, draw, unit};
 pub struct Assignment {
     /// k.
     pub index: u64,
-    /// Index of the operation.
+    /// Index of the operation; journeys have the indices after those of the operations.
     pub operation: usize,
     /// Number of earlier arrivals with this operation.
     pub sequence: u64,
@@ -26,7 +27,7 @@ pub struct Mix {
     parts: Vec<Part>,
 }
 
-/// One operation of the mix.
+/// One operation or journey of the mix.
 #[derive(Debug, Clone)]
 struct Part {
     /// Share of this operation and of all before it, in (0, 1].
@@ -37,22 +38,27 @@ struct Part {
 }
 
 impl Mix {
-    /// The mix of these operations.
+    /// The mix of these journeys, and of the operations that none of them names.
     ///
     /// Errors: none. If all weights are zero, every operation is the last one; the plan refuses
     /// that in advance.
-    pub fn new(operations: &[Operation], seed: u64) -> Self {
-        let total: f64 = operations.iter().map(|operation| operation.weight).sum();
+    pub fn new(operations: &[Operation], journeys: &[Journey], seed: u64) -> Self {
+        let alone = operations.iter().map(|operation| {
+            let weight = if operation.is_step { 0.0 } else { operation.weight };
+            (weight, operation.row_count(), operation.order)
+        });
+        let together = journeys.iter().map(|journey| {
+            let rows = journey.rows.as_ref().map_or(0, |rows| rows.len());
+            (journey.weight, rows, journey.order)
+        });
+        let all: Vec<(f64, usize, RowOrder)> = alone.chain(together).collect();
+        let total: f64 = all.iter().map(|(weight, ..)| weight).sum();
         let mut sum = 0.0;
-        let parts = operations
-            .iter()
-            .map(|operation| {
-                sum += operation.weight;
-                let rows = operation.row_count() as u64;
-                Part { up_to: sum / total, sequence: 0, rows, order: operation.order }
-            })
-            .collect();
-        Self { seed, next: 0, parts }
+        let part = |(weight, rows, order): (f64, usize, RowOrder)| {
+            sum += weight;
+            Part { up_to: sum / total, sequence: 0, rows: rows as u64, order }
+        };
+        Self { seed, next: 0, parts: all.into_iter().map(part).collect() }
     }
 
     /// The operation of the k-th arrival: the first whose cumulated share reaches the k-th draw.
@@ -113,7 +119,7 @@ mod tests {
     #[test]
     fn shares_follow_the_weights_within_four_sigma() {
         let mut counts = [0_u64; 3];
-        for assignment in Mix::new(&three(), 1).take(100_000) {
+        for assignment in Mix::new(&three(), &[], 1).take(100_000) {
             counts[assignment.operation] += 1;
         }
         for (count, share) in counts.iter().zip([0.5, 0.3, 0.2_f64]) {
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn sequences_count_within_their_operation_and_rows_go_round() {
         let mut next = [0; 3];
-        for assignment in Mix::new(&three(), 1).take(1000) {
+        for assignment in Mix::new(&three(), &[], 1).take(1000) {
             let expected = &mut next[assignment.operation];
             assert_eq!(assignment.sequence, *expected);
             *expected += 1;
@@ -140,24 +146,24 @@ mod tests {
     #[test]
     fn rows_taken_once_end_the_mix() {
         let operations = [operation(1.0, 4, RowOrder::Once)];
-        let rows: Vec<usize> = Mix::new(&operations, 1).map(|taken| taken.row).collect();
+        let rows: Vec<usize> = Mix::new(&operations, &[], 1).map(|taken| taken.row).collect();
         assert_eq!(rows, [0, 1, 2, 3]);
     }
 
     #[test]
     fn a_weight_of_zero_is_never_drawn() {
         let operations = [operation(0.0, 0, RowOrder::Once), operation(1.0, 0, RowOrder::Once)];
-        assert!(Mix::new(&operations, 5).take(10_000).all(|taken| taken.operation == 1));
+        assert!(Mix::new(&operations, &[], 5).take(10_000).all(|taken| taken.operation == 1));
     }
 
     #[test]
     fn shares_of_any_number_of_workers_unite_to_the_same_mix() {
-        let whole: Vec<Assignment> = Mix::new(&three(), 9).take(2000).collect();
-        assert_ne!(whole, Mix::new(&three(), 10).take(2000).collect::<Vec<_>>());
+        let whole: Vec<Assignment> = Mix::new(&three(), &[], 9).take(2000).collect();
+        assert_ne!(whole, Mix::new(&three(), &[], 10).take(2000).collect::<Vec<_>>());
         for workers in 1..=16 {
             let mut united: Vec<Assignment> = (0..workers)
                 .flat_map(|worker| {
-                    let mix = Mix::new(&three(), 9).take(2000);
+                    let mix = Mix::new(&three(), &[], 9).take(2000);
                     mix.filter(move |taken| taken.index % workers == worker)
                 })
                 .collect();

@@ -9,7 +9,9 @@ use serde::{Serialize, Serializer};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
+use crate::journey::Capture;
 use crate::rows::Rows;
+use crate::template::{HiddenCapture, Scope, VisibleCapture};
 
 /// Spans of connecting, which the engine stamps for every protocol; the protocol's own spans follow.
 pub const CONNECTING: [&str; 2] = ["connect", "tls"];
@@ -44,6 +46,21 @@ pub struct Operation {
     pub requests: Option<Arc<[Request]>>,
     /// The order of rows or requests.
     pub order: RowOrder,
+    /// Values that a journey reads from its answers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<Capture>,
+    /// What its journeys captured before it.
+    #[serde(skip)]
+    pub visible: Vec<VisibleCapture>,
+    /// What it may not refer to, and why.
+    #[serde(skip)]
+    pub hidden: Vec<HiddenCapture>,
+    /// Whether a journey names it, so that it does not begin on its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_step: bool,
+    /// Whether every step with it goes through a list.
+    #[serde(skip)]
+    pub has_each: bool,
 }
 
 impl Operation {
@@ -61,7 +78,18 @@ impl Operation {
             rows: None,
             requests: None,
             order: RowOrder::default(),
+            captures: Vec::new(),
+            visible: Vec::new(),
+            hidden: Vec::new(),
+            is_step: false,
+            has_each: false,
         }
+    }
+
+    /// What its templates may refer to.
+    pub fn scope(&self) -> Scope<'_> {
+        let (rows, captures, hidden) = (self.rows.as_deref(), &self.visible, &self.hidden);
+        Scope { rows, captures, hidden, each: self.has_each }
     }
 
     /// Number of rows or whole requests; 0 if it has none.

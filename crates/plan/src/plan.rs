@@ -11,7 +11,8 @@ use crate::comparison::Comparison;
 use crate::criterion::Criterion;
 use crate::fault::Fault;
 use crate::hash;
-use crate::load::Load;
+use crate::journey::{Journey, Preparation};
+use crate::load::{Load, Model};
 use crate::operation::Operation;
 use crate::process::{Observer, Service, System};
 use crate::secret::Secrets;
@@ -66,6 +67,15 @@ pub struct Arm {
     pub load: Load,
     /// The mix; at least one, with a positive sum of weights.
     pub operations: Vec<Operation>,
+    /// Those that belong together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<Journey>,
+    /// Performed before the load, not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Preparation>,
+    /// Performed after the load, not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teardown: Option<Preparation>,
     /// Real servers that the system needs.
     pub services: Vec<Service>,
     /// The system under test, if the run starts it.
@@ -75,6 +85,28 @@ pub struct Arm {
     /// Faults injected into those processes while the load runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+}
+
+impl Arm {
+    /// Names of its operations and, after those, of its journeys.
+    pub fn names(&self) -> Vec<&str> {
+        let operations = self.operations.iter().map(|one| one.name.as_str());
+        operations.chain(self.journeys.iter().map(|one| one.name.as_str())).collect()
+    }
+
+    /// Most journeys that may be in progress at a time: those that begin, at 1.2 times the peak rate, while one of them
+    /// thinks twice as long as on average and every one of its steps takes all of its time-out.
+    pub fn journeys_cap(&self) -> u64 {
+        const LEAST: f64 = 1_000.0;
+        const MOST: f64 = 1e6;
+        let Model::Open { arrivals } = &self.load.model else { return MOST as u64 };
+        let longest = self.journeys.iter().map(|journey| {
+            let steps = self.load.timeout.as_secs_f64() * journey.steps.len() as f64;
+            2.0 * journey.thinking().as_secs_f64() + steps
+        });
+        let longest = longest.fold(0.0, f64::max);
+        (1.2 * arrivals.peak_rate() * longest).clamp(LEAST, MOST) as u64
+    }
 }
 
 /// One execution of one arm.

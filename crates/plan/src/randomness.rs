@@ -28,6 +28,8 @@ pub enum RandomStream {
     Trial = 9,
     /// Which arm of a duet an arrival goes to.
     Duet = 10,
+    /// Whether a journey takes a step that has a share.
+    Share = 11,
 }
 
 /// The finaliser of SplitMix64, a bijection that spreads every input bit.

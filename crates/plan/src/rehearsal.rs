@@ -66,12 +66,14 @@ fn ends(plan: &Plan, factor: &str) -> (Value, Value) {
 fn cut(mut arm: Arm, length: Duration) -> Arm {
     let load = &mut arm.load;
     load.warm_up = WarmUp::Fixed { length: load.warm_up.length().min(WARM_UP) };
-    if let Model::Open { arrivals: ArrivalProcess::Stages { stages, .. } } = &mut load.model {
-        let total: Duration = stages.iter().map(|stage| stage.over).sum();
-        if total > length {
-            let share = length.as_secs_f64() / total.as_secs_f64();
-            stages.iter_mut().for_each(|stage| stage.over = stage.over.mul_f64(share));
+    match &mut load.model {
+        Model::Open { arrivals: ArrivalProcess::Stages { stages, .. } } => {
+            shorten(stages.iter_mut().map(|stage| &mut stage.over).collect(), length);
         }
+        Model::Users { ramp: Some(ramp), .. } => {
+            shorten(ramp.stages.iter_mut().map(|stage| &mut stage.over).collect(), length);
+        }
+        _ => {}
     }
     let whole = load.measure_time();
     load.stop = stop(load, length);
@@ -83,6 +85,15 @@ fn cut(mut arm: Arm, length: Duration) -> Arm {
         }
     }
     arm
+}
+
+/// Cuts stages that take longer than this together, all in proportion.
+fn shorten(stages: Vec<&mut Duration>, length: Duration) {
+    let total: Duration = stages.iter().map(|over| **over).sum();
+    if total > length {
+        let share = length.as_secs_f64() / total.as_secs_f64();
+        stages.into_iter().for_each(|over| *over = over.mul_f64(share));
+    }
 }
 
 fn stop(load: &Load, length: Duration) -> Stop {

@@ -211,7 +211,7 @@ impl Period {
 }
 
 /// A length in nanoseconds; it must be below 584 years.
-pub(crate) fn nanos(length: Duration) -> u64 {
+pub fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -8,29 +8,34 @@
 //! | `{{uuid}}` | version 4 by shape, from seed and index: the same everywhere in one operation |
 //! | `{{token}}` | 16 hexadecimal digits, likewise |
 //! | `{{random a..b}}` | a whole number from a to b, both included |
-//! | `{{bytes 1KiB}}` | this many letters, digits, `-` and `_` |
+//! | `{{bytes 1KiB}}` | so many letters, digits, `-` and `_` |
 //! | `{{row.column}}` | a field of the operation's row, as it is |
 //! | `{{trial}}` | number of the trial |
+//! | `{{login.token}}` | what a journey captured under this name at an earlier step |
+//! | `{{each}}` | the value that a step with `each` is at |
 //! | `{{{{` | `{{` itself |
+
+use std::rc::Rc;
 
 use ::nonce::{decimal, hexadecimal};
 
 use crate::diagnostic::{Diagnostic, Span};
+use crate::journey::Memory;
 use crate::nonce;
 use crate::randomness::{RandomStream, below, draw, spread};
 use crate::rows::Rows;
 use crate::units;
 
-/// One operation that is about to be performed, with everything that its templates may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One operation about to be performed: everything that its templates may refer to.
+#[derive(Debug, Clone)]
 pub struct Call {
     /// Place in the schedule, k of the k-th arrival.
     pub index: u64,
-    /// Index of the operation in the mix.
+    /// Which operation of the mix.
     pub operation: usize,
-    /// Number of earlier arrivals with this operation.
+    /// How many of this operation came before it.
     pub sequence: u64,
-    /// Row of the operation's data, 0 if there is none.
+    /// Row of the operation's data, 0 where there is none.
     pub row: usize,
     /// Number of the trial.
     pub trial: u32,
@@ -38,13 +43,57 @@ pub struct Call {
     pub seed: u64,
     /// CLOCK_MONOTONIC nanoseconds just before encoding, for `{{nonce}}`.
     pub now: u64,
+    /// What its journey remembers; `None` for an operation on its own.
+    pub memory: Option<Rc<Memory>>,
+}
+
+/// What a template may refer to beside the call itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scope<'a> {
+    /// Data of the operation or of its journey.
+    pub rows: Option<&'a Rows>,
+    /// Values that every journey with this operation has captured before it.
+    pub captures: &'a [VisibleCapture],
+    /// Values that it may not refer to, for messages.
+    pub hidden: &'a [HiddenCapture],
+    /// Whether `{{each}}` stands for something.
+    pub each: bool,
+}
+
+/// A captured value that a template may refer to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VisibleCapture {
+    /// As written: `login.token`.
+    pub name: String,
+    /// Its place among all captures of the arm.
+    pub place: usize,
+    /// Whether it is a list, which has no one text.
+    pub is_list: bool,
+}
+
+/// A captured value that a template may not refer to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenCapture {
+    /// As written: `login.token`.
+    pub name: String,
+    /// Why it may have no value.
+    pub why: String,
+    /// One thing to do.
+    pub hint: String,
+}
+
+impl<'a> Scope<'a> {
+    /// Rows and nothing else.
+    pub fn of_rows(rows: Option<&'a Rows>) -> Self {
+        Self { rows, ..Self::default() }
+    }
 }
 
 /// A compiled template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     parts: Vec<Part>,
-    /// Makes the draws of different texts independent.
+    /// Keeps the draws of different texts apart.
     salt: u64,
 }
 
@@ -60,29 +109,31 @@ enum Part {
     Random { low: i64, high: i64 },
     Bytes { count: u64 },
     Row { column: usize },
+    Captured { place: usize },
+    Each,
 }
 
-/// The known placeholders, for messages.
+/// What may stand between the braces, for messages.
 const KNOWN: [&str; 11] = [
     "sequence", "nonce", "uuid", "token", "random", "bytes", "row", "trial", "env", "factor",
     "folder",
 ];
 
-/// 64 characters that need no escaping in JSON, URLs or headers.
+/// 64 characters that need no escape in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Template {
-    /// Compiles `text`; its first byte is at `span.start` in the experiment file.
+    /// Compiles `text`, whose first byte stands at `span.start` of the experiment file.
     ///
     /// Errors: each unknown placeholder, bad range or unknown column, with its span
-    pub fn compile(text: &str, span: Span, rows: Option<&Rows>) -> Result<Self, Vec<Diagnostic>> {
+    pub fn compile(text: &str, span: Span, scope: Scope<'_>) -> Result<Self, Vec<Diagnostic>> {
         let mut parts = Vec::new();
         let mut problems = Vec::new();
         for piece in pieces(text) {
             match piece {
                 Piece::Text(literal) => push_literal(&mut parts, literal),
                 Piece::Placeholder { inner, start, end } => {
-                    match placeholder(inner, span.within(text, start, end), rows) {
+                    match placeholder(inner, span.within(text, start, end), scope) {
                         Ok(part) => parts.push(part),
                         Err(problem) => problems.push(problem),
                     }
@@ -99,7 +150,7 @@ impl Template {
         if problems.is_empty() { Ok(template) } else { Err(problems) }
     }
 
-    /// The text, if it contains no placeholder.
+    /// The text, if it holds no placeholder.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -128,28 +179,32 @@ impl Template {
                     let value = rows.map_or("", |rows| rows.value(call.row, *column));
                     out.extend_from_slice(value.as_bytes());
                 }
+                Part::Captured { place } => {
+                    call.memory.iter().for_each(|memory| memory.append(*place, out));
+                }
+                Part::Each => call.memory.iter().for_each(|memory| memory.append_each(out)),
             }
         }
     }
 
-    /// Key of the draws for the placeholder at `place`.
+    /// Key of the draws of the placeholder at `place`.
     fn key(&self, place: usize, call: &Call) -> u64 {
         call.seed ^ spread(self.salt ^ ((place as u64) << 32 | call.operation as u64))
     }
 }
 
-/// A piece of a text.
+/// A text cut at its placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Text between placeholders; escaped braces are a separate piece.
+    /// Between placeholders; escaped braces come as a piece of their own.
     Text(&'a str),
-    /// `inner` is the text between the braces, trimmed; `start..end` includes the braces.
+    /// `inner` without braces and outer spaces; `start..end` with the braces.
     Placeholder { inner: &'a str, start: usize, end: usize },
-    /// Braces that are not closed.
+    /// Braces that are opened and not closed.
     Unclosed { start: usize },
 }
 
-/// Splits a text at its placeholders; `{{{{` means `{{`.
+/// Cuts a text at its placeholders; `{{{{` stands for `{{`.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -184,10 +239,18 @@ fn push_literal(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Diagnostic> {
+fn placeholder(inner: &str, span: Span, scope: Scope<'_>) -> Result<Part, Diagnostic> {
     let (word, argument) = inner.split_once(' ').unwrap_or((inner, ""));
     if let Some(column) = inner.strip_prefix("row.") {
-        return row(column, span, rows);
+        return row(column, span, scope.rows);
+    }
+    if let Some(capture) = scope.captures.iter().find(|capture| capture.name == inner) {
+        return captured(capture, span);
+    }
+    if let Some(hidden) = scope.hidden.iter().find(|hidden| hidden.name == inner) {
+        let message = format!("`{inner}` may have no value here");
+        let problem = Diagnostic::new(span, message, hidden.why.as_str());
+        return Err(problem.with_hint(hidden.hint.as_str()));
     }
     match (word, argument.trim()) {
         ("sequence", "") => Ok(Part::Sequence),
@@ -195,6 +258,12 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
         ("uuid", "") => Ok(Part::Uuid),
         ("token", "") => Ok(Part::Token),
         ("trial", "") => Ok(Part::Trial),
+        ("each", "") if scope.each => Ok(Part::Each),
+        ("each", "") => {
+            let problem = Diagnostic::new(span, "`each` outside of a step with `each`", "no list");
+            Err(problem
+                .with_hint("name the list in each journey: { do = \"open\", each = \"list.ids\" }"))
+        }
         ("random", range) => random(range).ok_or_else(|| {
             let message = format!("expected a range such as 0..99, got \"{range}\"");
             Diagnostic::new(span, message, "whole numbers, the second not below the first")
@@ -210,18 +279,37 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
             let message = format!("`{word}` takes nothing, got \"{rest}\"");
             Err(Diagnostic::new(span, message, format!("write {{{{{word}}}}}")))
         }
+        _ if inner.contains('.') && !(scope.captures.is_empty() && scope.hidden.is_empty()) => {
+            let visible = scope.captures.iter().map(|capture| capture.name.as_str());
+            let hidden = scope.hidden.iter().map(|capture| capture.name.as_str());
+            Err(Diagnostic::unknown("captured value", inner, span, visible.chain(hidden)))
+        }
         _ => {
             let word = inner.split(['.', ' ']).next().unwrap_or(inner);
-            Err(Diagnostic::unknown("placeholder", word, span, KNOWN))
+            let known = KNOWN.into_iter().chain(scope.each.then_some("each"));
+            Err(Diagnostic::unknown("placeholder", word, span, known))
         }
     }
+}
+
+fn captured(capture: &VisibleCapture, span: Span) -> Result<Part, Diagnostic> {
+    if !capture.is_list {
+        return Ok(Part::Captured { place: capture.place });
+    }
+    let message = format!("`{}` is a list of values", capture.name);
+    let problem = Diagnostic::new(span, message, "expected one value");
+    Err(problem.with_hint(format!(
+        "let a step go through it: each = \"{}\", with {{{{each}}}} in the operation",
+        capture.name
+    )))
 }
 
 fn row(column: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Diagnostic> {
     let Some(rows) = rows else {
         let message = format!("`row.{column}` in an operation without rows");
         let problem = Diagnostic::new(span, message, "no data to take it from");
-        return Err(problem.with_hint("add rows = { file = \"data.csv\" } to the operation"));
+        let hint = "add rows = { file = \"data.csv\" } to the operation, or to its journey";
+        return Err(problem.with_hint(hint));
     };
     match rows.column(column) {
         Some(column) => Ok(Part::Row { column }),

@@ -223,9 +223,8 @@ impl CapacitySearch<'_> {
     fn judge(&self, trial: &TrialSummary, low: f64, length: Duration) -> Result<Stairs, Problem> {
         let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let mut test = HysteresisTest::new(low, step_ns, trial.window_ns);
-        let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
         RunReader::new(self.disk)
-            .visit_windows(trial.index, &operations, &mut |window| test.add(window))
+            .visit_windows(trial.index, &trial.names(), &mut |window| test.add(window))
             .map_err(|error| {
                 Problem::environment(format!("cannot read the windows back: {error}"))
                     .during(format!("judging trial {}", trial.index))

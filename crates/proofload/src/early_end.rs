@@ -13,10 +13,10 @@ use plan::adaptive::{Adaptive, CONFIDENCE};
 use plan::criterion::Criterion;
 use plan::plan::{Plan, TrialPlan};
 use record::event::{Event, EventKind};
-use record::{AllFailed, EndReason, Window};
+use record::{AllFailed, EndReason, MixNames, Window};
 
-/// Visits the windows of a stored trial with these operation names.
-pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
+/// Visits the windows of a stored trial with these names.
+pub type Stored<'a> = dyn Fn(&MixNames, &mut dyn FnMut(&Window)) + 'a;
 
 /// The rules that may end measure phases of a run early.
 pub struct EarlyEndRules<'p> {
@@ -61,8 +61,11 @@ impl<'p> EarlyEndRules<'p> {
     pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
         let Some(fail_fast) = &mut self.fail_fast else { return };
         fail_fast.begin(std::slice::from_ref(trial), 0);
-        let operations = self.plan.arms[trial.arm].operations.iter();
-        let names: Vec<String> = operations.map(|operation| operation.name.clone()).collect();
+        let arm = &self.plan.arms[trial.arm];
+        let names = MixNames {
+            operations: arm.operations.iter().map(|one| one.name.clone()).collect(),
+            journeys: arm.journeys.iter().map(|one| one.name.clone()).collect(),
+        };
         windows(&names, &mut |window| fail_fast.recall(window));
     }
 
@@ -216,6 +219,9 @@ mod tests {
             system: None,
             observers: Vec::new(),
             faults: Vec::new(),
+            journeys: Vec::new(),
+            setup: None,
+            teardown: None,
         };
         let mut plan = Plan::single("looks", arm, 1);
         plan.adaptive = Some(Adaptive { looks: vec![seconds.to_vec()] });
@@ -232,7 +238,7 @@ mod tests {
             response_time: Some(times),
             ..OperationWindow::default()
         };
-        TrialOutput::Window(Window { number, operations: vec![part] })
+        TrialOutput::Window(Window { number, operations: vec![part], ..Window::default() })
     }
 
     #[test]
@@ -259,8 +265,13 @@ mod tests {
         plan.arms.push(plan.arms[0].clone());
         plan.adaptive.as_mut().expect("it is").looks.extend_from_within(..);
         plan.trials.push(TrialPlan { index: 2, order: 2, arm: 1, ..plan.trials[0].clone() });
-        let empty =
-            |number| TrialOutput::Window(Window { number, operations: vec![Default::default()] });
+        let empty = |number| {
+            TrialOutput::Window(Window {
+                number,
+                operations: vec![Default::default()],
+                ..Window::default()
+            })
+        };
         for known in [true, false] {
             let mut early_end = EarlyEndRules::new(&plan);
             let end = EndSignal::new();

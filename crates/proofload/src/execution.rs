@@ -234,9 +234,8 @@ impl Execution<'_> {
         facts.arm.clone_from(&arm.name);
         let names = layout(arm, &driver(arm)?);
         let reader = RunReader::new(self.disk);
-        let windows = |show: &mut dyn FnMut(&Window)| {
-            reader.visit_windows(trial.index, &names.operations, show)
-        };
+        let windows =
+            |show: &mut dyn FnMut(&Window)| reader.visit_windows(trial.index, &names.names(), show);
         let input = TrialInput { trial: &facts, spans: &names.spans, windows: &windows };
         let added =
             if superseded { summariser.add_superseded(input) } else { summariser.add(input) };
@@ -340,6 +339,11 @@ impl Execution<'_> {
                     Some(hint) => problem.hint(hint),
                     None => problem,
                 }
+            }
+            TrialError::Setup(failed) => {
+                let what = self.experiment.plan.secrets.redact(&failed.to_string());
+                Problem::environment(what)
+                    .hint("`proofload check --try` shows its requests and answers")
             }
             TrialError::Target(target) => Problem::target(target),
             TrialError::Generator(_) => Problem::environment(error.to_string()),

@@ -1,6 +1,7 @@
 //! Sends each operation of an arm once and shows requests and answers, for `check --try`.
 
 use std::fmt::Write;
+use std::rc::Rc;
 use std::time::Duration;
 
 use drivers::AnyDriver;
@@ -10,7 +11,8 @@ use engine::clock::{Clock, Real};
 use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange, NewConnection};
 use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel, Network};
-use plan::mix::Mix;
+use plan::journey::{Action, Memory, Repeat, Step};
+use plan::mix::{Assignment, Mix};
 use plan::plan::{Arm, TrialPlan};
 use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
@@ -72,7 +74,8 @@ async fn try_all(
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
     let clock = Real::start().map_err(|error| unusable(&error))?;
     let mut tried = TryReport { text: String::new(), all_succeeded: true };
-    for call in calls(arm, trial, clock.now()) {
+    for Try { call, each } in tries(arm, trial, clock.now()) {
+        call.memory.iter().for_each(|memory| memory.set_each(each));
         let operation = &arm.operations[call.operation];
         let target = &targets[operation.target.index(call.row)];
         let endpoint = Endpoint::resolve(target).map_err(|error| unusable(&error))?;
@@ -112,24 +115,60 @@ fn stopped() -> Problem {
     Problem { exit: Exit::Undecided, ..Problem::environment("stopped before everything was tried") }
 }
 
-/// The first call of each operation, as planned.
-fn calls(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Call> {
-    let mut calls: Vec<Option<Call>> = vec![None; arm.operations.len()];
-    for assignment in Mix::new(&arm.operations, trial.seed).take(DRAWS) {
-        calls[assignment.operation].get_or_insert(Call {
-            index: assignment.index,
-            operation: assignment.operation,
-            sequence: assignment.sequence,
-            row: assignment.row,
-            trial: trial.index,
-            seed: trial.seed,
-            now,
-        });
-        if calls.iter().all(Option::is_some) {
+/// An operation to be tried.
+struct Try {
+    call: Call,
+    /// What `{{each}}` stands for: the first value of a list.
+    each: Option<(usize, usize)>,
+}
+
+/// The first call of each operation that begins on its own, then each journey's steps in order, as planned; each step
+/// once.
+fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
+    let mut first: Vec<Option<Assignment>> = vec![None; arm.names().len()];
+    for assignment in Mix::new(&arm.operations, &arm.journeys, trial.seed).take(DRAWS) {
+        first[assignment.operation].get_or_insert(assignment);
+        if first.iter().all(Option::is_some) {
             break;
         }
     }
-    calls.into_iter().flatten().collect()
+    let call = |assignment: Assignment, operation: usize, memory: Option<&Rc<Memory>>| Call {
+        index: assignment.index,
+        operation,
+        sequence: assignment.sequence,
+        row: assignment.row,
+        trial: trial.index,
+        seed: trial.seed,
+        now,
+        memory: memory.map(Rc::clone),
+    };
+    let mut tries: Vec<Try> = Vec::new();
+    let beginning = Assignment { index: 0, operation: 0, sequence: 0, row: 0 };
+    for preparation in arm.setup.iter() {
+        let memory = Rc::default();
+        let calls = preparation.steps.iter().map(|&step| call(beginning, step, Some(&memory)));
+        tries.extend(calls.map(|call| Try { call, each: None }));
+    }
+    let operations = arm.operations.len();
+    for assignment in first.into_iter().flatten() {
+        let Some(journey) = assignment.operation.checked_sub(operations) else {
+            tries.push(Try { call: call(assignment, assignment.operation, None), each: None });
+            continue;
+        };
+        let memory = Rc::default();
+        for step in &arm.journeys[journey].steps {
+            let each = match step {
+                Step::Do(Action { repeat: Repeat::Each { capture, .. }, .. }) => {
+                    Some((*capture, 0))
+                }
+                _ => None,
+            };
+            let calls = step.operations().iter();
+            let calls = calls.map(|&operation| call(assignment, operation, Some(&memory)));
+            tries.extend(calls.map(|call| Try { call, each }));
+        }
+    }
+    tries
 }
 
 type Attempt = Result<Probe, (FailureKind, String)>;

@@ -162,6 +162,9 @@ pub struct WindowCounts {
     /// The same for each operation of the mix, in its order.
     #[serde(default)]
     pub operations: Vec<OperationCounts>,
+    /// The same for each journey, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<OperationCounts>,
 }
 
 /// Counts of one operation in one closed window.

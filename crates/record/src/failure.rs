@@ -50,6 +50,8 @@ failure_kinds! {
     WrongContent "wrong_content" "A complete answer that does not meet an expectation.",
     LocalLimit "local_limit" "This machine ran out of file descriptors, ports or memory.",
     Process "process" "The process under test ended.",
+    Capture "capture" "A value that a later step needs is not in the answer, or is too long.",
+    Redirect "redirect" "A redirect that could not be followed: no location, another origin, or too many.",
 }
 
 impl FailureKind {

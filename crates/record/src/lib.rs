@@ -24,6 +24,9 @@ pub use error::RecordError;
 pub use failure::FailureKind;
 pub use recorder::{AllFailed, Batch, Failures, PhaseBounds, RawSample, Recorder, Streak};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
-pub use totals::{BeforeMeasure, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
+pub use totals::{
+    BeforeMeasure, ItemTotals, JourneyLayout, JourneyTotals, Layout, MixNames, OperationTotals,
+    StepOutcome, StepTotals, TailBreakdown, Totals,
+};
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, TrialFacts};
 pub use window::{LateTime, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};

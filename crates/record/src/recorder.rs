@@ -8,7 +8,7 @@ mod tests;
 use stats::{COARSE, Histogram};
 
 use crate::window::{LateTime, OpenWindows, WindowSpan};
-use crate::{FailureKind, Layout, Outcome, Sample, Totals};
+use crate::{FailureKind, Layout, Outcome, Sample, StepOutcome, Totals};
 use batch::SampleSpans;
 pub use batch::{Batch, RawSample};
 pub use streak::{AllFailed, Failures, Streak};
@@ -28,6 +28,8 @@ pub struct PhaseBounds {
 #[derive(Debug)]
 pub struct Recorder {
     worker: usize,
+    /// Number of operations; greater indices are those of journeys.
+    operations: usize,
     phases: PhaseBounds,
     totals: Totals,
     open: OpenWindows,
@@ -84,19 +86,20 @@ impl Recorder {
 
     /// An empty recorder; memory touched.
     pub fn new(worker: usize, layout: &Layout, phases: PhaseBounds, keep_samples: bool) -> Self {
-        let operations = layout.operations.len();
+        let all = layout.len();
         Self {
             worker,
+            operations: layout.operations.len(),
             phases,
             totals: Totals::new(layout),
-            open: OpenWindows::new(operations),
-            dense: DenseWindow::new(operations),
+            open: OpenWindows::new(all),
+            dense: DenseWindow::new(all),
             late: Vec::with_capacity(Self::LATE_ROOM),
             newest: 0,
             in_flight: 0,
             since: Since::default(),
             streak: Streak::default(),
-            seen_failures: vec![false; operations * FailureKind::ALL.len()],
+            seen_failures: vec![false; all * FailureKind::ALL.len()],
             first_failures: Vec::new(),
             samples: keep_samples.then(|| (SampleSpans::of(layout), Vec::new())),
         }
@@ -110,40 +113,56 @@ impl Recorder {
         operations as u64 * (Totals::memory(spans) + windows)
     }
 
-    /// An operation of the measure phase was taken up (or its turn came): counts it as planned.
+    /// An operation of the measure phase was taken up (or its turn came): counts it as planned. The same for a
+    /// journey.
     pub fn begin(&mut self, operation: usize, intended_at: u64) {
-        self.streak.begin(intended_at);
+        let is_operation = operation < self.operations;
+        if is_operation {
+            self.streak.begin(intended_at);
+        }
         let Some(window) = self.plan(operation, intended_at) else { return };
         self.open.begin(window);
-        self.in_flight += 1;
-        self.since.started += 1;
+        if is_operation {
+            self.in_flight += 1;
+            self.since.started += 1;
+        }
+    }
+
+    /// What became of a step of a journey that was due at this instant. `step`: its place in the layout.
+    pub fn end_step(&mut self, journey: usize, step: usize, due_at: u64, outcome: StepOutcome) {
+        if self.phases.measures(due_at) {
+            self.totals.journeys[journey - self.operations].steps[step].end(outcome);
+        }
     }
 
     /// An operation that was begun ended (`Abandoned` included). `detail` is what was seen of a failure.
     /// Operations intended outside the measure phase are only counted, here and in `begin` and `miss`.
     pub fn end(&mut self, sample: &Sample<'_>, detail: Option<&str>) {
-        self.streak.end(sample, detail);
+        let is_operation = sample.operation < self.operations;
+        if is_operation {
+            self.streak.end(sample, detail);
+        }
         if !self.phases.measures(sample.intended_at) {
-            self.totals.operations[sample.operation].before.end(sample);
+            self.totals.part_mut(sample.operation).before.end(sample);
             return;
         }
         self.totals.end(sample, self.phases.measure_to);
-        self.in_flight -= 1;
+        self.in_flight -= u64::from(is_operation);
         let window = self.phases.window_of(sample.intended_at);
         self.open.end(window);
         self.open.touch(window, sample.operation).end(sample.outcome);
         match sample.outcome {
             Outcome::Succeeded => {
-                self.since.succeeded += 1;
+                self.since.succeeded += u64::from(is_operation);
                 self.fill(window, sample);
             }
             Outcome::Failed(kind) => {
-                self.since.failed += 1;
+                self.since.failed += u64::from(is_operation);
                 self.note_failure(sample.operation, kind, detail);
             }
             Outcome::Abandoned => {}
         }
-        if let Some((spans, samples)) = &mut self.samples {
+        if let Some((spans, samples)) = self.samples.as_mut().filter(|_| is_operation) {
             samples.push(RawSample::new(sample, self.phases.measure_from, spans));
         }
     }
@@ -151,7 +170,7 @@ impl Recorder {
     /// An operation was planned and never begun.
     pub fn miss(&mut self, operation: usize, intended_at: u64) {
         let Some(window) = self.plan(operation, intended_at) else { return };
-        self.totals.operations[operation].missed += 1;
+        self.totals.part_mut(operation).missed += 1;
         self.open.touch(window, operation).missed += 1;
     }
 
@@ -201,11 +220,11 @@ impl Recorder {
     /// Counts an operation as planned and gives its window; `None` outside the measure phase.
     fn plan(&mut self, operation: usize, intended_at: u64) -> Option<u64> {
         if !self.phases.measures(intended_at) {
-            self.totals.operations[operation].before.planned += 1;
+            self.totals.part_mut(operation).before.planned += 1;
             return None;
         }
         self.newest = self.newest.max(intended_at);
-        self.totals.operations[operation].planned += 1;
+        self.totals.part_mut(operation).planned += 1;
         let window = self.phases.window_of(intended_at);
         self.open.touch(window, operation).planned += 1;
         Some(window)

@@ -8,6 +8,7 @@ mod capacity;
 mod comparison;
 mod counted;
 mod generator;
+mod journey;
 mod part;
 mod placement;
 mod scaling;
@@ -19,11 +20,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::MixNames;
+
 pub use arm::Arm;
 pub use capacity::*;
 pub use comparison::{BlockPoint, Change, Comparison, Shares, Shift, Sides};
 pub use counted::CountsFor;
 pub use generator::{Generator, TailShare};
+pub use journey::Journey;
 pub use part::Part;
 pub use placement::Placement;
 pub use scaling::{Scaling, ScalingPoint};
@@ -177,6 +181,9 @@ pub struct TrialSummary {
     pub operations: Vec<Operation>,
     /// All of them together, named `all`.
     pub total: Operation,
+    /// Each journey of the mix. The operations are what they are made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<Journey>,
     /// The instrument itself.
     pub generator: Generator,
     /// Processes under test.
@@ -188,6 +195,15 @@ pub struct TrialSummary {
     /// What was seen of the first failure of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first_failures: Vec<FirstFailure>,
+}
+
+impl TrialSummary {
+    /// Names of what its windows count.
+    pub fn names(&self) -> MixNames {
+        let operations = self.operations.iter().map(|one| one.name.clone());
+        let journeys = self.journeys.iter().map(|one| one.whole.name.clone());
+        MixNames { operations: operations.collect(), journeys: journeys.collect() }
+    }
 }
 
 /// The first failure of its kind.
@@ -454,4 +470,16 @@ pub struct Finding {
     pub evidence: BTreeMap<String, Value>,
     /// One thing to do.
     pub advice: String,
+}
+
+impl Operation {
+    /// Begun, whatever became of it.
+    pub fn started(&self) -> u64 {
+        self.succeeded + self.failed + self.abandoned
+    }
+
+    /// Planned and never begun.
+    pub fn missed(&self) -> u64 {
+        self.planned.saturating_sub(self.started())
+    }
 }

@@ -1,5 +1,6 @@
 //! Every count and histogram of a measure phase, mergeable over workers.
 
+mod journey;
 mod tail;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use stats::{COARSE, FINE, Histogram};
 
 use crate::{FailureKind, Outcome, Sample};
+pub use journey::{JourneyTotals, StepOutcome, StepTotals};
 pub use tail::TailBreakdown;
 
 /// Names that samples refer to by index, the same for all workers of a trial.
@@ -19,6 +21,52 @@ pub struct Layout {
     pub items: Vec<Vec<String>>,
     /// Spans: `connect`, `tls`, then the driver's.
     pub spans: Vec<String>,
+    /// Journeys. Samples refer to them by the indices after those of the operations.
+    pub journeys: Vec<JourneyLayout>,
+}
+
+/// Names of what windows count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MixNames {
+    /// Operations, in the order of the mix.
+    pub operations: Vec<String>,
+    /// Journeys, in order.
+    pub journeys: Vec<String>,
+}
+
+/// Names of a journey and its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JourneyLayout {
+    /// Its name.
+    pub name: String,
+    /// Names of the steps that perform something, in order.
+    pub steps: Vec<String>,
+}
+
+impl Layout {
+    /// Number of operations and journeys together.
+    pub fn len(&self) -> usize {
+        self.operations.len() + self.journeys.len()
+    }
+
+    /// Whether there is neither.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Names of what windows count.
+    pub fn names(&self) -> MixNames {
+        let journeys = self.journeys.iter().map(|journey| journey.name.clone());
+        MixNames { operations: self.operations.clone(), journeys: journeys.collect() }
+    }
+
+    /// The name of the operation or journey with this index.
+    pub fn name(&self, index: usize) -> &str {
+        match self.operations.get(index) {
+            Some(name) => name,
+            None => &self.journeys[index - self.operations.len()].name,
+        }
+    }
 }
 
 /// Counts and histograms of one operation.
@@ -89,6 +137,9 @@ pub struct ItemTotals {
 pub struct Totals {
     /// By operation index of the layout.
     pub operations: Vec<OperationTotals>,
+    /// By journey index of the layout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<JourneyTotals>,
     /// All dispatched operations.
     #[serde(with = "crate::stored::one")]
     pub dispatch_lag: Histogram,
@@ -132,8 +183,12 @@ impl Totals {
             let items = layout.items.get(index).map_or(0, Vec::len);
             OperationTotals::new(name, layout.spans.len(), items)
         });
+        let journeys = layout.journeys.iter();
+        let journeys =
+            journeys.map(|one| JourneyTotals::new(&one.name, &one.steps, layout.spans.len()));
         Self {
             operations: operations.collect(),
+            journeys: journeys.collect(),
             dispatch_lag: Histogram::new(FINE),
             tail: TailBreakdown::default(),
         }
@@ -156,11 +211,29 @@ impl Totals {
                 mine.merge(theirs);
             }
         }
+        self.journeys.iter_mut().zip(&other.journeys).for_each(|(mine, theirs)| mine.merge(theirs));
         self.dispatch_lag.merge(&other.dispatch_lag);
         self.tail.merge(&other.tail);
     }
 
-    /// All operations together, named `all`; items are left out.
+    /// The operation with this index, or the journey where it is beyond the operations.
+    ///
+    /// Panics: where there is neither
+    pub fn part(&self, index: usize) -> &OperationTotals {
+        match self.operations.len() {
+            operations if index < operations => &self.operations[index],
+            operations => &self.journeys[index - operations].totals,
+        }
+    }
+
+    pub(crate) fn part_mut(&mut self, index: usize) -> &mut OperationTotals {
+        match self.operations.len() {
+            operations if index < operations => &mut self.operations[index],
+            operations => &mut self.journeys[index - operations].totals,
+        }
+    }
+
+    /// All operations together, named `all`; items are left out, and journeys, which are made of operations.
     pub fn total(&self) -> OperationTotals {
         let spans = self.operations.first().map_or(0, |operation| operation.spans.len());
         let mut total = OperationTotals::new("all", spans, 0);
@@ -173,11 +246,13 @@ impl Totals {
     /// Counts an operation that ended, before or after `measure_to`. No allocation once statuses and
     /// items have been seen.
     pub(crate) fn end(&mut self, sample: &Sample<'_>, measure_to: u64) {
-        self.dispatch_lag.record(sample.dispatch_lag());
-        if sample.outcome == Outcome::Succeeded {
-            self.tail.record(sample);
+        if sample.operation < self.operations.len() {
+            self.dispatch_lag.record(sample.dispatch_lag());
+            if sample.outcome == Outcome::Succeeded {
+                self.tail.record(sample);
+            }
         }
-        let operation = &mut self.operations[sample.operation];
+        let operation = self.part_mut(sample.operation);
         operation.end(sample);
         if sample.finished_at < measure_to {
             operation.succeeded_in_time += u64::from(sample.outcome == Outcome::Succeeded);
@@ -219,7 +294,8 @@ impl OperationTotals {
 
     /// Failures of this kind.
     pub fn failures_of(&self, kind: FailureKind) -> u64 {
-        self.failures[kind.index()]
+        // A record of an earlier version knows fewer kinds.
+        self.failures.get(kind.index()).copied().unwrap_or(0)
     }
 
     /// Begun: `planned − missed`.

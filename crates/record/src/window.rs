@@ -19,7 +19,7 @@ pub(crate) use open::OpenWindows;
 pub struct WindowPart {
     /// Number of the window, from 0 at the start of the measure phase.
     pub window: u64,
-    /// By operation.
+    /// By operation, and after those by journey.
     pub operations: Vec<OperationWindow>,
 }
 
@@ -49,12 +49,14 @@ pub struct LateTime {
 ///
 /// A window may come twice if a worker began an operation after it had declared its window closed
 /// (a generator that was stopped): the second holds only what the first did not.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
     /// Number of the window, from 0 at the start of the measure phase.
     pub number: u64,
     /// By operation.
     pub operations: Vec<OperationWindow>,
+    /// By journey: whole journeys, which are made of the operations.
+    pub journeys: Vec<OperationWindow>,
 }
 
 /// One operation's part of one window.
@@ -98,6 +100,7 @@ impl Window {
             add_failures(&mut counts.failed, &operation.failed);
             counts.operations.push(operation.counts());
         }
+        counts.journeys = self.journeys.iter().map(OperationWindow::counts).collect();
         counts
     }
 
@@ -105,7 +108,16 @@ impl Window {
     /// left out.
     pub fn of_counts(counts: &WindowCounts) -> Self {
         let operations = counts.operations.iter().map(OperationWindow::of_counts).collect();
-        Self { number: counts.window, operations }
+        let journeys = counts.journeys.iter().map(OperationWindow::of_counts).collect();
+        Self { number: counts.window, operations, journeys }
+    }
+
+    /// The operation with this index, or the journey where it is beyond the operations.
+    pub fn part(&self, index: usize) -> Option<&OperationWindow> {
+        match self.operations.len() {
+            operations if index < operations => self.operations.get(index),
+            operations => self.journeys.get(index - operations),
+        }
     }
 
     /// This time of all operations together; `None` when empty.

@@ -1,15 +1,11 @@
 //! A complete answer as rules see it: head, size and body.
 
 use std::cell::OnceCell;
-use std::io::Read;
 
-use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
 use super::json::Path;
-use crate::http1::answer::BODY_LIMIT;
-use crate::http1::codec::head::{self, Coding};
-use crate::http1::codec::protocol_error::ProtocolError;
+use crate::http1::codec::head;
 use crate::http1::request::RenderContext;
 
 /// A complete answer, as rules see it.
@@ -62,41 +58,4 @@ impl<'a> AnswerView<'a> {
         });
         values.ok().flatten().unwrap_or_default()
     }
-}
-
-/// Undoes the compression of a body.
-///
-/// Shape:  → `None` where there is nothing to undo
-/// Errors: what is wrong with it, or that it is too large
-pub fn decode(coding: Coding, body: &[u8]) -> Result<Option<Vec<u8>>, Undecodable> {
-    match coding {
-        Coding::Identity => Ok(None),
-        Coding::Other => Err(Undecodable::Unknown),
-        Coding::Gzip if body.is_empty() => Ok(None),
-        Coding::Gzip => {
-            let mut decoded = Vec::new();
-            let mut reader = MultiGzDecoder::new(body).take(BODY_LIMIT as u64 + 1);
-            reader
-                .read_to_end(&mut decoded)
-                .map_err(|error| Undecodable::Gzip(error.to_string()))?;
-            if decoded.len() > BODY_LIMIT {
-                return Err(Undecodable::TooLong(ProtocolError::BodyTooLong(BODY_LIMIT)));
-            }
-            Ok(Some(decoded))
-        }
-    }
-}
-
-/// Why a body cannot be decompressed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undecodable {
-    /// Neither identity nor gzip.
-    #[error("an expectation needs the body, but its content-encoding is neither identity nor gzip")]
-    Unknown,
-    /// Not gzip after all.
-    #[error("the body is not valid gzip, as its content-encoding claims: {0}")]
-    Gzip(String),
-    /// Too large once decompressed.
-    #[error("{0}")]
-    TooLong(ProtocolError),
 }

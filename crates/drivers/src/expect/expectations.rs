@@ -2,6 +2,7 @@
 
 use super::json::Path;
 use super::rule::AnswerRule;
+use crate::capture::Captures;
 use crate::statuses::Statuses;
 
 /// What an answer must be, and the numbers to read from it.
@@ -13,4 +14,6 @@ pub struct Expectations {
     pub rules: Vec<AnswerRule>,
     /// Path of each declared number.
     pub items: Vec<Path>,
+    /// What a journey reads from it.
+    pub captures: Captures,
 }

@@ -1,5 +1,7 @@
 //! Values in a JSON body, found by their path.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use serde_json_path::{JsonPath, NodeList};
 
@@ -54,6 +56,15 @@ impl Path {
         let nodes = self.path.query(body);
         let node = Self::one(&nodes)?;
         if self.of_length { length(node) } else { Ok(node.clone()) }
+    }
+
+    /// Every value at the path, in order.
+    pub fn values<'a>(&self, body: &'a Value) -> impl Iterator<Item = Cow<'a, Value>> {
+        let of_length = self.of_length;
+        self.path.query(body).all().into_iter().filter_map(move |node| match of_length {
+            true => length(node).ok().map(Cow::Owned),
+            false => Some(Cow::Borrowed(node)),
+        })
     }
 
     /// The number at the path; `NaN` where there is none.

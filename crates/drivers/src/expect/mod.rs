@@ -4,6 +4,7 @@
 
 pub mod answer_view;
 mod checks;
+pub mod decompression;
 pub mod expectations;
 pub mod json;
 pub mod pattern;

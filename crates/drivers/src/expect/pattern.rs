@@ -46,6 +46,14 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
+
+    /// What its first group finds in each match, or all of it where it has no group; nothing where the group takes no
+    /// part in the match.
+    pub fn finds<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let group = usize::from(self.regex.captures_len() > 1);
+        let found = self.regex.captures_iter(text);
+        found.map(move |found| found.get(group).map_or("", |found| found.as_str()))
+    }
 }
 
 /// As written.

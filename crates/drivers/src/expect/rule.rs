@@ -145,7 +145,7 @@ fn reads(value: &Value, text: &str) -> bool {
 }
 
 /// A value as a message shows it: its beginning.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_LIMIT) {
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
         None => text.to_owned(),

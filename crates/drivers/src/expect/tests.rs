@@ -1,19 +1,15 @@
 //! Rules against answers: what holds, what was seen, and how both read.
 
-use std::io::Write;
-
 use engine::driver::Call;
 use plan::diagnostic::Span;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 use serde_json::json;
 
-use super::answer_view::{AnswerView, Undecodable, decode};
+use super::answer_view::AnswerView;
 use super::json::{Path, same};
 use super::pattern::Pattern;
 use super::rule::AnswerRule;
 use crate::http1::answer::BODY_LIMIT;
-use crate::http1::codec::head::Coding;
-use crate::http1::codec::protocol_error::ProtocolError;
 use crate::http1::request::RenderContext;
 use crate::statuses::{Allowed, Statuses};
 
@@ -24,8 +20,18 @@ const BODY: &[u8] =
 
 #[track_caller]
 fn check(rule: &AnswerRule, text: &str, seen: Result<&str, &str>) {
-    let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
-    let context = RenderContext { call: &call, rows: None, authority: "" };
+    let call = Call {
+        index: 0,
+        operation: 0,
+        sequence: 7,
+        row: 0,
+        trial: 1,
+        seed: 1,
+        now: 0,
+        memory: None,
+    };
+    let context =
+        RenderContext { call: &call, rows: None, authority: "", is_secure: false, location: "" };
     let evidence = AnswerView::new(HEAD, 77, BODY, context);
     assert_eq!(rule.to_string(), text);
     let expected = seen.map(str::to_owned).map_err(str::to_owned);
@@ -61,7 +67,7 @@ fn texts_are_found_templates_included() {
     let contains = |text: &str| {
         AnswerRule::Contains(
             text.to_owned(),
-            Template::compile(text, Span::default(), None).unwrap(),
+            Template::compile(text, Span::default(), Scope::default()).unwrap(),
         )
     };
     check(&contains("results"), "body contains \"results\"", Ok(&shown));
@@ -82,7 +88,7 @@ fn texts_are_found_templates_included() {
 #[test]
 fn json_values_read_like_a_template() {
     let reads = |path: &str, text: &str| {
-        let template = Template::compile(text, Span::default(), None).unwrap();
+        let template = Template::compile(text, Span::default(), Scope::default()).unwrap();
         AnswerRule::JsonReads(Path::compile(path).unwrap(), text.to_owned(), template)
     };
     check(&reads("$.name", "x{{sequence}}"), "$.name is \"x{{sequence}}\"", Ok("\"x7\""));
@@ -149,9 +155,19 @@ fn what_searches_much_reads_less() {
     ] {
         assert_eq!(reads(path), most, "{path}");
     }
-    let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
+    let call = Call {
+        index: 0,
+        operation: 0,
+        sequence: 7,
+        row: 0,
+        trial: 1,
+        seed: 1,
+        now: 0,
+        memory: None,
+    };
     let body = vec![b' '; (64 << 10) + 1];
-    let context = RenderContext { call: &call, rows: None, authority: "" };
+    let context =
+        RenderContext { call: &call, rows: None, authority: "", is_secure: false, location: "" };
     let evidence = AnswerView::new(&[], 0, &body, context);
     let rule = json_rule("$..[?@..id]", json!(1));
     let says = "`$..[?@..id] is 1` reads at most 65536 bytes, but the body has 65537";
@@ -189,23 +205,4 @@ fn statuses_are_codes_and_classes() {
     let allowed: Vec<u16> = (100..=599).filter(|&status| statuses.contains(status)).collect();
     assert_eq!(allowed.len(), 101);
     assert!(allowed.contains(&404) && !allowed.contains(&400));
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-#[test]
-fn bodies_are_decompressed_within_a_limit() {
-    assert_eq!(decode(Coding::Identity, b"x"), Ok(None));
-    assert_eq!(decode(Coding::Gzip, &gzip(b"hello")), Ok(Some(b"hello".to_vec())));
-    assert_eq!(decode(Coding::Gzip, b""), Ok(None));
-    assert_eq!(decode(Coding::Other, b"x"), Err(Undecodable::Unknown));
-    assert!(matches!(decode(Coding::Gzip, b"not gzip"), Err(Undecodable::Gzip(_))));
-    let bomb = gzip(&vec![0; BODY_LIMIT + 1]);
-    assert!(bomb.len() < BODY_LIMIT / 100, "small on the wire");
-    let too_long = Undecodable::TooLong(ProtocolError::BodyTooLong(BODY_LIMIT));
-    assert_eq!(decode(Coding::Gzip, &bomb), Err(too_long));
 }

@@ -44,6 +44,8 @@ pub struct Answer {
     pub coding: Coding,
     /// Bytes of the body without its framing.
     pub size: u64,
+    /// Whether it sets a cookie.
+    pub sets_cookie: bool,
 }
 
 /// Why there is no complete answer.
@@ -89,7 +91,8 @@ impl Conversation {
         let size = self.read_body(&head, sent_request, exchange).await?;
         // An answer may come before the request is sent; then it is unknown what the peer reads next.
         let reusable = head.keep_alive && self.is_sent();
-        Ok(Answer { status: head.status, reusable, coding: head.coding, size })
+        let Head { status, coding, sets_cookie, .. } = head;
+        Ok(Answer { status, reusable, coding, size, sets_cookie })
     }
 
     async fn read_head<C: Clock>(

@@ -11,7 +11,9 @@ use super::answer::{Keep, KeepBody};
 use super::codec::head::Coding;
 use super::reported_times::ReportedTimes;
 use super::request::RenderContext;
-use crate::expect::answer_view::{self, AnswerView, Undecodable};
+use crate::capture::{Captures, Reading};
+use crate::expect::answer_view::AnswerView;
+use crate::expect::decompression::{self, Undecodable};
 use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
 use crate::expect::rule::AnswerRule;
@@ -29,8 +31,21 @@ pub struct AnswerCheck {
     pub rules: Vec<AnswerRule>,
     /// Path of each declared number in the answer.
     pub items: Vec<Path>,
+    /// What its journey reads from it.
+    pub captures: Captures,
+    /// How far it goes on by itself.
+    pub continuation: Continuation,
     /// Parts of the target whose times are read from the head.
     pub reported_times: ReportedTimes,
+}
+
+/// What an operation does with its answers by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Continuation {
+    /// Keeps cookies for its journey.
+    pub cookies: bool,
+    /// Follows so many redirects.
+    pub follow: u32,
 }
 
 /// A complete answer, as far as it was kept, with its call.
@@ -50,26 +65,39 @@ pub struct ReceivedAnswer<'a> {
     pub call: &'a Call,
     /// Host and port of the target.
     pub authority: &'a str,
+    /// Whether it is spoken to over TLS.
+    pub is_secure: bool,
 }
 
 impl AnswerCheck {
     /// The check of an operation.
-    pub fn of(expectation: Expectations, planned: &plan::operation::Operation) -> Self {
-        let Expectations { statuses, rules, items } = expectation;
+    pub fn of(
+        expectation: Expectations,
+        continuation: Continuation,
+        planned: &plan::operation::Operation,
+    ) -> Self {
+        let Expectations { statuses, rules, items, captures } = expectation;
         Self {
             rows: planned.rows.clone(),
             statuses,
             rules,
             items,
+            captures,
+            continuation,
             reported_times: ReportedTimes::of(&planned.parts),
         }
     }
 
     /// The parts of an answer that it needs.
     pub fn keep(&self) -> Keep {
-        let body = !self.items.is_empty() || self.rules.iter().any(AnswerRule::needs_body);
+        let body = !self.items.is_empty()
+            || self.rules.iter().any(AnswerRule::needs_body)
+            || self.captures.needs_body();
         Keep {
-            head: self.reported_times.is_wanted() || self.rules.iter().any(AnswerRule::needs_head),
+            head: self.reported_times.is_wanted()
+                || self.rules.iter().any(AnswerRule::needs_head)
+                || self.captures.needs_head()
+                || self.continuation != Continuation::default(),
             body: if body { KeepBody::All } else { KeepBody::Nothing },
         }
     }
@@ -81,7 +109,10 @@ impl AnswerCheck {
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         self.reported_times.read(seen.head, exchange);
-        match self.failure(seen, &mut exchange.items) {
+        let mut items = std::mem::take(&mut exchange.items);
+        let failure = self.failure(seen, &mut items, &|| exchange.now());
+        exchange.items = items;
+        match failure {
             Some((kind, detail)) => exchange.fail(kind, || detail),
             None => Outcome::Succeeded,
         }
@@ -94,9 +125,10 @@ impl AnswerCheck {
             holds: self.statuses.contains(seen.status),
             seen: seen.status.to_string(),
         }];
-        let decoded = answer_view::decode(seen.coding, seen.body).ok().flatten();
+        let decoded = decompression::decode(seen.coding, seen.body).ok().flatten();
         let evidence = self.evidence(seen, decoded.as_deref().unwrap_or(seen.body));
         checks.extend(evidence.checks(&self.rules, &self.items));
+        checks.extend(self.captures.checks(Reading { answer: &evidence, now: &|| 0 }));
         for (name, time) in self.reported_times.by_name(seen.head) {
             let told =
                 time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
@@ -110,12 +142,13 @@ impl AnswerCheck {
         &self,
         seen: &ReceivedAnswer<'_>,
         items: &mut [f64],
+        now: &dyn Fn() -> u64,
     ) -> Option<(FailureKind, String)> {
         if !self.statuses.contains(seen.status) {
             let detail = format!("status {}, expected {}", seen.status, self.statuses);
             return Some((FailureKind::Status, detail));
         }
-        if self.rules.is_empty() && self.items.is_empty() {
+        if self.rules.is_empty() && self.items.is_empty() && self.captures.is_empty() {
             return None;
         }
         let decoded = match self.decoded(seen) {
@@ -126,21 +159,30 @@ impl AnswerCheck {
         if let Some(detail) = evidence.too_long(&self.rules, &self.items) {
             return Some((FailureKind::TooLarge, detail));
         }
+        if let Some(detail) = self.captures.too_long(evidence.body) {
+            return Some((FailureKind::TooLarge, detail));
+        }
         evidence.read(&self.items, items);
-        evidence.violations(&self.rules).map(|what| (FailureKind::WrongContent, what))
+        if let Some(what) = evidence.violations(&self.rules) {
+            return Some((FailureKind::WrongContent, what));
+        }
+        let reading = Reading { answer: &evidence, now };
+        let kept = self.captures.keep(reading, seen.call.memory.as_deref());
+        kept.err().map(|what| (FailureKind::Capture, what))
     }
 
     /// The decompressed body, where it is compressed and something needs it.
     fn decoded(&self, seen: &ReceivedAnswer<'_>) -> Result<Option<Vec<u8>>, Undecodable> {
         match self.keep().body {
             KeepBody::Nothing => Ok(None),
-            _ => answer_view::decode(seen.coding, seen.body),
+            _ => decompression::decode(seen.coding, seen.body),
         }
     }
 
     fn evidence<'a>(&'a self, seen: &ReceivedAnswer<'a>, body: &'a [u8]) -> AnswerView<'a> {
-        let ReceivedAnswer { call, authority, head, size, .. } = *seen;
-        let context = RenderContext { call, rows: self.rows.as_deref(), authority };
+        let ReceivedAnswer { call, authority, is_secure, head, size, .. } = *seen;
+        let rows = self.rows.as_deref();
+        let context = RenderContext { call, rows, authority, is_secure, location: "" };
         AnswerView::new(head, size, body, context)
     }
 }

@@ -15,10 +15,13 @@ use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 use engine::transport::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use url::Url;
 
 use super::codec::head::{self, HEAD_LIMIT, Head};
 use super::codec::protocol_error::ProtocolError;
-use super::request::RenderBuffers;
+use super::cookies;
+use super::redirect::Redirection;
+use super::request::{self, RenderBuffers, RenderContext};
 
 /// Memory that a body may leave behind in a connection for the next one.
 const IDLE_LIMIT: usize = 1024 * 1024;
@@ -41,10 +44,13 @@ pub struct Conversation {
     stream: Stream,
     /// For the `host` field.
     pub(super) authority: Box<str>,
+    /// Whether the stream is TLS.
+    pub(super) is_secure: bool,
     /// What `encode` was given.
     pub(super) call: Call,
     /// Index of the request that was encoded.
     pub(super) request: usize,
+    pub(super) redirection: Redirection,
     pub(super) scratch: RenderBuffers,
     pub(super) output: WriteBuffer,
     pub(super) input: ReadBuffer,
@@ -93,10 +99,21 @@ impl Conversation {
     /// A conversation over this stream; `authority` is what the `host` field says.
     pub fn new(stream: Stream, authority: &str) -> Self {
         Self {
+            is_secure: stream.is_tls(),
             stream,
             authority: authority.into(),
-            call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
+            call: Call {
+                index: 0,
+                operation: 0,
+                sequence: 0,
+                row: 0,
+                trial: 0,
+                seed: 0,
+                now: 0,
+                memory: None,
+            },
             request: 0,
+            redirection: Redirection::default(),
             scratch: RenderBuffers::default(),
             output: WriteBuffer::default(),
             input: ReadBuffer::default(),
@@ -137,6 +154,21 @@ impl Conversation {
         self.input.make_room();
         // Whether bytes, the end or an error: the connection carries nothing more.
         let _ = poll_fn(|context| self.input.poll(&mut self.stream, context)).await;
+    }
+
+    /// The address of the encoded request, if the target has a valid one.
+    pub fn url(&self) -> Option<Url> {
+        let Self { call, authority, is_secure, output, .. } = self;
+        let is_secure = *is_secure;
+        let context = RenderContext { call, rows: None, authority, is_secure, location: "" };
+        context.url(request::target(&output.bytes))
+    }
+
+    /// Keeps the cookies of the kept head for the journey, if there is one.
+    pub fn store_cookies(&self) {
+        if let (Some(memory), Some(url)) = (&self.call.memory, self.url()) {
+            cookies::store(&self.kept_head, &url, memory);
+        }
     }
 
     /// Whether the whole request is on its way.

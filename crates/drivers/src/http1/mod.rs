@@ -2,18 +2,22 @@
 //!
 //! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
 //! (`conversation`), reads an answer (`answer`, `codec`), and the operation checks it
-//! (`operation`, `answer_check`, `expect`). `probe` does the same once, and shows everything.
+//! (`operation`, `answer_check`, `expect`). Where the plan says so, the operation follows redirects (`redirect`), and
+//! carries the cookies of its journey (`cookies`). `probe` does the same once, and shows everything.
 //!
-//! Not here: connecting and TLS (see `engine::transport`), HTTP/2, following redirects.
+//! Not here: connecting and TLS (see `engine::transport`), HTTP/2.
 
 pub mod answer;
 pub mod answer_check;
 pub mod codec;
 pub mod compile;
 pub mod conversation;
+pub mod cookies;
 pub mod driver;
+pub mod encoding;
 pub mod operation;
 pub mod probe;
+pub mod redirect;
 pub mod reported_times;
 pub mod request;
 

@@ -7,10 +7,12 @@ use engine::driver::{Call, Exchange};
 use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use super::conversation::Conversation;
 use super::operation::{Operation, received};
-use crate::expect::answer_view;
+use super::request::{Piece, without_credentials};
+use crate::expect::decompression;
 use crate::probe::Probe;
 
-/// Performs one operation on this connection and shows all of it.
+/// Performs one operation on this connection and shows all of it; where it followed redirects, its last request and
+/// answer.
 ///
 /// The answer's body is without its framing, and decompressed where that is possible; both it and
 /// the request are whole up to 16 MiB.
@@ -23,19 +25,23 @@ pub async fn probe<C: Clock>(
     operation.encode(conversation, call);
     let keep = Keep { head: true, body: KeepBody::Beginning };
     exchange.started_at = exchange.now();
-    let sent_request = operation.sent_request(conversation, exchange.started_at, keep);
-    let request = [conversation.output.bytes.as_slice(), sent_request.tail].concat();
-    let result = conversation.exchange(&sent_request, exchange).await;
-    let (outcome, checks) = match &result {
+    let result = operation.exchange(conversation, keep, exchange).await;
+    let sent = operation.request(conversation);
+    let mut request = [conversation.output.bytes.as_slice(), sent.tail()].concat();
+    if sent.head.iter().any(Piece::is_confidential) {
+        request = without_credentials(&request);
+    }
+    let (outcome, mut checks) = match &result {
         Ok(answer) => {
             let outcome = operation.outcome(answer, conversation, exchange);
             (outcome, operation.check.checks(&received(answer, conversation)))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
+    checks.extend(conversation.redirection.check());
     let raw = &conversation.kept_body;
     let decoded =
-        result.ok().and_then(|answer| answer_view::decode(answer.coding, raw).ok().flatten());
+        result.ok().and_then(|answer| decompression::decode(answer.coding, raw).ok().flatten());
     Probe {
         request,
         head: conversation.kept_head.clone(),

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use engine::driver::Call;
 use plan::rows::Rows;
 use plan::template::Template;
+use url::Url;
 
 use super::codec::field::is_text;
+use super::cookies;
+use super::encoding::{basic, bearer, form_text, json_text, path, percent_encoded};
 
 /// Literal bodies up to this size are sent in one write with the head; longer ones are sent from
 /// where they lie, so that connections do not each hold a copy.
@@ -35,10 +38,29 @@ pub enum Piece {
     Authority,
     /// A request target; what may not stand in one is percent-encoded.
     Path(Template),
+    /// What joins a query to the path at the end of `out`: `?`, or `&` where the path has a query already.
+    QueryJoint,
+    /// Part of a query; all but letters, digits and `-._~` is percent-encoded.
+    Query(Template),
+    /// Path and query that a redirect leads to.
+    Location,
     /// The value of a field; a line break becomes a blank.
     Value(Template),
+    /// The value of `authorization`.
+    Credentials(Credentials),
+    /// The field `cookie` with the cookies of the journey, if any.
+    Cookies,
     /// Length of the body in decimal.
     Length,
+}
+
+/// Credentials that depend on the call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Credentials {
+    /// A token (RFC 6750).
+    Bearer(Template),
+    /// User and password (RFC 7617).
+    Basic(Template, Template),
 }
 
 /// The body of a request.
@@ -59,6 +81,8 @@ pub enum Segment {
     Text(Template),
     /// As rendered, within a JSON string.
     Json(Template),
+    /// As rendered, within a form; all but letters, digits and `-._*` is percent-encoded, a blank is `+`.
+    Form(Template),
 }
 
 /// Memory for rendering, kept from one operation to the next.
@@ -77,6 +101,10 @@ pub struct RenderContext<'a> {
     pub rows: Option<&'a Rows>,
     /// Host and port of the target.
     pub authority: &'a str,
+    /// Whether it is spoken to over TLS.
+    pub is_secure: bool,
+    /// Path and query that a redirect leads to; empty without one.
+    pub location: &'a str,
 }
 
 impl Request {
@@ -130,6 +158,11 @@ impl Payload {
 }
 
 impl Piece {
+    /// Whether it holds credentials that depend on the call, which no list of secrets knows.
+    pub fn is_confidential(&self) -> bool {
+        matches!(self, Self::Credentials(_))
+    }
+
     /// Appends it for this call, whose body has this length; `rendered` is memory to work in.
     pub fn append(
         &self,
@@ -142,6 +175,11 @@ impl Piece {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Authority => out.extend_from_slice(context.authority.as_bytes()),
             Self::Path(template) => path(context.render(template, rendered), out),
+            Self::QueryJoint => out.push(if out.contains(&b'?') { b'&' } else { b'?' }),
+            Self::Query(template) => percent_encoded(context.render(template, rendered), out),
+            Self::Location => out.extend_from_slice(context.location.as_bytes()),
+            Self::Credentials(credentials) => credentials.append(context, rendered, out),
+            Self::Cookies => context.append_cookies(out),
             Self::Value(template) => {
                 let value = context.render(template, rendered);
                 out.extend(value.iter().map(|&byte| if is_text(byte) { byte } else { b' ' }));
@@ -153,17 +191,67 @@ impl Piece {
     }
 }
 
+impl Credentials {
+    fn append(&self, context: &RenderContext<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
+        rendered.clear();
+        match self {
+            Self::Bearer(token) => {
+                token.render(context.call, context.rows, rendered);
+                bearer(rendered, out);
+            }
+            Self::Basic(user, password) => {
+                user.render(context.call, context.rows, rendered);
+                rendered.push(b':');
+                password.render(context.call, context.rows, rendered);
+                basic(rendered, out);
+            }
+        }
+    }
+}
+
 impl Segment {
     fn append(&self, context: &RenderContext<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
         match self {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Text(template) => template.render(context.call, context.rows, out),
             Self::Json(template) => json_text(context.render(template, rendered), out),
+            Self::Form(template) => form_text(context.render(template, rendered), out),
         }
     }
 }
 
 impl RenderContext<'_> {
+    /// The address of a request for this path and query.
+    pub fn url(&self, target: &str) -> Option<Url> {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        Url::parse(&format!("{scheme}://{}{target}", self.authority)).ok()
+    }
+
+    /// The cookies for a request for this path and query, if the journey has any.
+    pub fn append_cookie_value(&self, target: &str, out: &mut Vec<u8>) {
+        let memory = self.call.memory.as_deref().filter(|memory| cookies::has_any(memory));
+        if let Some((memory, url)) = memory.and_then(|memory| Some((memory, self.url(target)?))) {
+            cookies::append(&url, memory, out);
+        }
+    }
+
+    /// Appends the field `cookie` to the request that is in `out`.
+    fn append_cookies(&self, out: &mut Vec<u8>) {
+        const NAME: &[u8] = b"cookie: ";
+        if !self.call.memory.as_deref().is_some_and(cookies::has_any) {
+            return;
+        }
+        let target = target(out).to_owned();
+        out.extend_from_slice(NAME);
+        let before = out.len();
+        self.append_cookie_value(&target, out);
+        if out.len() > before {
+            out.extend_from_slice(b"\r\n");
+        } else {
+            out.truncate(before - NAME.len());
+        }
+    }
+
     fn render<'a>(&self, template: &Template, rendered: &'a mut Vec<u8>) -> &'a [u8] {
         rendered.clear();
         template.render(self.call, self.rows, rendered);
@@ -171,29 +259,26 @@ impl RenderContext<'_> {
     }
 }
 
-/// Appends a request target: what may not stand in one is percent-encoded, and it begins with `/`.
-pub fn path(text: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    if text.first() != Some(&b'/') {
-        out.push(b'/');
-    }
-    for &byte in text {
-        if byte.is_ascii_graphic() {
-            out.push(byte);
-        } else {
-            let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
-            out.extend_from_slice(&[b'%', DIGITS[high], DIGITS[low]]);
+/// A request as it may be shown: its credentials replaced.
+pub fn without_credentials(request: &[u8]) -> Vec<u8> {
+    const NAME: &[u8] = b"authorization: ";
+    let mut shown = Vec::with_capacity(request.len());
+    let mut in_head = true;
+    for line in request.split_inclusive(|&byte| byte == b'\n') {
+        in_head &= line != b"\r\n";
+        match line.strip_prefix(NAME).filter(|_| in_head) {
+            Some(value) => {
+                let scheme = value.split(|&byte| byte == b' ').next().unwrap_or_default();
+                shown.extend_from_slice(&[NAME, scheme, b" (hidden)\r\n"].concat());
+            }
+            None => shown.extend_from_slice(line),
         }
     }
+    shown
 }
 
-/// Appends text as it stands within a JSON string (RFC 8259 section 7).
-pub fn json_text(text: &[u8], out: &mut Vec<u8>) {
-    for &byte in text {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0..=0x1f => write!(out, "\\u{byte:04x}").expect("writing to memory does not fail"),
-            _ => out.push(byte),
-        }
-    }
+/// Path and query of the request that these bytes begin.
+pub fn target(request: &[u8]) -> &str {
+    let target = request.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
+    std::str::from_utf8(target).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use h2::RecvStream;
-use http::header::{CONTENT_ENCODING, HeaderMap};
+use http::header::{CONTENT_ENCODING, HeaderMap, SET_COOKIE};
 use record::FailureKind;
 
 use super::connection::{PreparedRequest, StreamSlot};
@@ -28,6 +28,8 @@ pub struct Answer {
     pub coding: Coding,
     /// Bytes of the body.
     pub size: u64,
+    /// Whether it sets a cookie.
+    pub sets_cookie: bool,
 }
 
 impl StreamSlot {
@@ -51,12 +53,16 @@ impl StreamSlot {
             .send_request(head, body.is_empty())
             .map_err(|error| failure::of(&error, &self.ending))?;
         if !body.is_empty() {
-            exchange.bytes_sent = body.len() as u64;
+            exchange.bytes_sent += body.len() as u64;
             sending.send_data(body, true).map_err(|error| failure::of(&error, &self.ending))?;
         }
         let response = response.await.map_err(|error| failure::of(&error, &self.ending))?;
         exchange.note_read();
-        exchange.stamp(super::FIRST_BYTE, exchange.read_at.saturating_sub(exchange.started_at));
+        // That of the first answer, where redirects are followed.
+        if exchange.status == 0 {
+            let first_byte = exchange.read_at.saturating_sub(exchange.started_at);
+            exchange.stamp(super::FIRST_BYTE, first_byte);
+        }
         let (head, body) = response.into_parts();
         exchange.status = head.status.as_u16();
         check(&head.headers)?;
@@ -67,8 +73,9 @@ impl StreamSlot {
             Some(value) => coding(value.as_bytes()),
             None => Coding::Identity,
         };
+        let sets_cookie = head.headers.contains_key(SET_COOKIE);
         let size = self.read_body(body, keep.body, exchange).await?;
-        Ok(Answer { status: exchange.status, coding, size })
+        Ok(Answer { status: exchange.status, coding, size, sets_cookie })
     }
 
     async fn read_body<C: Clock>(

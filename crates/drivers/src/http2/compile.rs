@@ -7,7 +7,7 @@ use plan::document::{Entry, Node, Table, Value};
 use super::operation::Operation;
 use super::request::{OF_A_CONNECTION, Request};
 use crate::http1::answer_check::AnswerCheck;
-use crate::http1::compile::request::{OperationDraft, drafts};
+use crate::http1::compile::request::drafts;
 use crate::table::one_or_more;
 
 /// Compiles an operation of the plan.
@@ -15,16 +15,19 @@ use crate::table::one_or_more;
 /// Errors: every problem of its `http2` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
     let misplaced = misplaced(&planned.table);
-    let OperationDraft { requests, expectation } = match drafts(planned) {
-        Ok(drafts) if misplaced.is_empty() => drafts,
+    let draft = match drafts(planned) {
+        Ok(draft) if misplaced.is_empty() => draft,
         Ok(_) => return Err(misplaced),
         Err(problems) => return Err(problems.into_iter().chain(misplaced).collect()),
     };
     let refuse = |what: String| {
         vec![Diagnostic::new(planned.table.span, what, "in the requests of this operation")]
     };
-    let requests = requests.iter().map(Request::of).collect::<Result<Vec<_>, _>>();
-    Ok(Operation::new(requests.map_err(refuse)?, AnswerCheck::of(expectation, planned)))
+    let requests = draft.requests.iter().map(Request::of).collect::<Result<Vec<_>, _>>();
+    let requests = requests.map_err(&refuse)?;
+    let redirected = draft.redirected(Request::of).map_err(&refuse)?;
+    let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
+    Ok(Operation::new(requests, redirected, check))
 }
 
 /// Fields of the `header` table that no request of HTTP/2 may have.

@@ -8,8 +8,12 @@ use bytes::{Bytes, BytesMut};
 use engine::driver::Call;
 use h2::client::SendRequest;
 use http::uri::{Authority, Scheme};
+use url::Url;
 
 use super::connection_end::ConnectionEnd;
+use crate::http1::cookies;
+use crate::http1::redirect::Redirection;
+use crate::http1::request::RenderContext;
 
 /// Memory that a body may leave behind for the next one.
 const IDLE_LIMIT: usize = 1024 * 1024;
@@ -21,6 +25,13 @@ pub struct RequestOrigin {
     pub scheme: Scheme,
     /// Host and port.
     pub authority: Authority,
+}
+
+impl RequestOrigin {
+    /// Whether it is spoken to over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
 }
 
 /// A connection.
@@ -51,7 +62,19 @@ impl Connection {
             origin: self.origin.clone(),
             slots: Rc::clone(&self.slots),
             knows_limit: false,
-            call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
+            call: Call {
+                index: 0,
+                operation: 0,
+                sequence: 0,
+                row: 0,
+                trial: 0,
+                seed: 0,
+                now: 0,
+                memory: None,
+            },
+            request: 0,
+            target: String::new(),
+            redirection: Redirection::default(),
             prepared: Err(String::new()),
             memory: RenderBuffers::default(),
             kept_head: Vec::new(),
@@ -84,6 +107,11 @@ pub struct StreamSlot {
     knows_limit: bool,
     /// What `encode` was given.
     pub(super) call: Call,
+    /// Index of the request that was encoded.
+    pub(super) request: usize,
+    /// Path and query of the encoded request, where the operation needs it for the answer.
+    pub(super) target: String,
+    pub(super) redirection: Redirection,
     /// The request of that call, or why it cannot be sent.
     pub(super) prepared: Result<PreparedRequest, String>,
     pub(super) memory: RenderBuffers,
@@ -113,6 +141,21 @@ impl RenderBuffers {
 }
 
 impl StreamSlot {
+    /// The address of the encoded request, where the operation needs it for the answer.
+    pub(super) fn url(&self) -> Option<Url> {
+        let (call, authority) = (&self.call, self.origin.authority.as_str());
+        let is_secure = self.origin.is_secure();
+        let context = RenderContext { call, rows: None, authority, is_secure, location: "" };
+        context.url(&self.target)
+    }
+
+    /// Keeps the cookies of the kept head for the journey, if there is one.
+    pub(super) fn store_cookies(&self) {
+        if let (Some(memory), Some(url)) = (&self.call.memory, self.url()) {
+            cookies::store(&self.kept_head, &url, memory);
+        }
+    }
+
     /// Forgets the previous operation, but not its memory.
     pub(super) fn clear(&mut self) {
         self.kept_head.clear();

@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
+use http::uri::PathAndQuery;
 use record::Outcome;
 
 use super::answer::Answer;
-use super::connection::StreamSlot;
+use super::connection::{PreparedRequest, StreamSlot};
 use super::request::Request;
-use crate::http1::answer_check::{AnswerCheck, ReceivedAnswer};
+use crate::http1::answer::{Failure, Keep};
+use crate::http1::answer_check::{AnswerCheck, Continuation, ReceivedAnswer};
+use crate::http1::redirect::{self, RedirectAnswer, Redirected};
 use crate::http1::request::RenderContext;
 
 /// A compiled operation.
@@ -17,6 +20,8 @@ use crate::http1::request::RenderContext;
 pub struct Operation {
     /// One, or one for each row of a target file.
     requests: Vec<Request>,
+    /// For each of them, those that follow redirects; empty where none is followed.
+    redirected: Vec<Redirected<Request>>,
     /// What answers are held against, and what is read from them.
     pub check: AnswerCheck,
     /// The fewest streams at a time that a peer allowed where that was too few, over all workers.
@@ -25,18 +30,69 @@ pub struct Operation {
 
 impl Operation {
     /// An operation of these requests, whose answers are checked so.
-    pub fn new(requests: Vec<Request>, check: AnswerCheck) -> Self {
-        Self { requests, check, allowed: AtomicUsize::new(usize::MAX) }
+    pub fn new(
+        requests: Vec<Request>,
+        redirected: Vec<Redirected<Request>>,
+        check: AnswerCheck,
+    ) -> Self {
+        Self { requests, redirected, check, allowed: AtomicUsize::new(usize::MAX) }
     }
 
     /// Makes the request of this call.
     pub fn encode(&self, slot: &mut StreamSlot, call: &Call) {
+        slot.call.clone_from(call);
+        slot.request = if self.requests.len() > 1 { call.row } else { 0 };
+        slot.redirection.clear();
+        self.encode_request(slot);
+    }
+
+    fn encode_request(&self, slot: &mut StreamSlot) {
         slot.clear();
-        slot.call = *call;
-        let request = &self.requests[if self.requests.len() > 1 { call.row } else { 0 }];
-        let StreamSlot { origin, memory, prepared, .. } = slot;
-        let (rows, authority) = (self.check.rows.as_deref(), origin.authority.as_str());
-        *prepared = request.prepare(&RenderContext { call, rows, authority }, origin, memory);
+        let request = self.request(slot);
+        let StreamSlot { call, origin, memory, prepared, redirection, target, .. } = slot;
+        let (rows, location) = (self.check.rows.as_deref(), redirection.target.as_str());
+        let (authority, is_secure) = (origin.authority.as_str(), origin.is_secure());
+        let context = RenderContext { call, rows, authority, is_secure, location };
+        *prepared = request.prepare(&context, origin, memory);
+        if self.check.continuation != Continuation::default()
+            && let Ok(PreparedRequest { head, .. }) = prepared
+        {
+            target.clear();
+            target.push_str(head.uri().path_and_query().map_or("/", PathAndQuery::as_str));
+        }
+    }
+
+    /// The request at hand: the call's own, or one that follows a redirect.
+    pub fn request(&self, slot: &StreamSlot) -> &Request {
+        let redirected = self.redirected.get(slot.request);
+        let redirected = redirected.and_then(|redirected| slot.redirection.request(redirected));
+        redirected.unwrap_or(&self.requests[slot.request])
+    }
+
+    /// Sends the encoded request and reads its answer, and the same for each redirect that is followed.
+    ///
+    /// Errors: the kind of failure and what was seen
+    pub async fn exchange<C: Clock>(
+        &self,
+        slot: &mut StreamSlot,
+        keep: Keep,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Answer, Failure> {
+        loop {
+            let answer = slot.exchange(keep, exchange).await?;
+            let Continuation { cookies, follow } = self.check.continuation;
+            if cookies && answer.sets_cookie {
+                slot.store_cookies();
+            }
+            if follow == 0 || !redirect::is_redirect(answer.status) {
+                return Ok(answer);
+            }
+            let method = self.redirected[slot.request].method;
+            let (status, url) = (answer.status, slot.url());
+            let redirect = RedirectAnswer { status, head: &slot.kept_head, url };
+            slot.redirection.follow(&redirect, method, follow)?;
+            self.encode_request(slot);
+        }
     }
 
     /// Sends the encoded request, reads its answer, and checks it.
@@ -47,7 +103,7 @@ impl Operation {
         slot: &mut StreamSlot,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let outcome = match slot.exchange(self.check.keep(), exchange).await {
+        let outcome = match self.exchange(slot, self.check.keep(), exchange).await {
             Ok(answer) => {
                 self.note_limit(slot);
                 self.check.outcome(&received(&answer, slot), exchange)
@@ -81,8 +137,9 @@ impl Operation {
 
 /// A complete answer and the parts of it that the slot kept.
 pub fn received<'a>(answer: &Answer, slot: &'a StreamSlot) -> ReceivedAnswer<'a> {
-    let Answer { status, coding, size } = *answer;
+    let Answer { status, coding, size, .. } = *answer;
     let StreamSlot { call, origin, kept_head, kept_body, .. } = slot;
-    let authority = origin.authority.as_str();
-    ReceivedAnswer { status, coding, size, head: kept_head, body: kept_body, call, authority }
+    let (head, body) = (kept_head, kept_body);
+    let (authority, is_secure) = (origin.authority.as_str(), origin.is_secure());
+    ReceivedAnswer { status, coding, size, head, body, call, authority, is_secure }
 }

@@ -1,7 +1,7 @@
 //! A request as HTTP/2 takes it: what does not depend on the call is made at compile time, and shared.
 
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, Parts, PathAndQuery};
 use http::{Method, Uri, Version};
 
@@ -22,6 +22,8 @@ pub(super) const OF_A_CONNECTION: [&str; 4] =
 pub struct Request {
     method: Method,
     path: Path,
+    /// Whether the cookies of the journey go with it.
+    cookies: bool,
     /// Instead of that of the target.
     authority: Option<Authority>,
     /// Fields that are the same for every call.
@@ -34,7 +36,7 @@ pub struct Request {
 #[derive(Debug)]
 enum Path {
     Same(PathAndQuery),
-    Rendered(Piece),
+    Rendered(Vec<Piece>),
 }
 
 #[derive(Debug)]
@@ -50,9 +52,10 @@ impl Request {
     pub fn of(draft: &RequestDraft) -> Result<Self, String> {
         let method = Method::from_bytes(draft.method.as_bytes())
             .map_err(|error| format!("method {:?}: {error}", draft.method))?;
-        let path = match &draft.path {
-            Piece::Literal(bytes) => Path::Same(target(bytes.clone().into())?),
-            rendered => Path::Rendered(rendered.clone()),
+        let pieces = draft.target();
+        let path = match pieces.as_slice() {
+            [Piece::Literal(bytes)] => Path::Same(target(bytes.clone().into())?),
+            _ => Path::Rendered(pieces),
         };
         let body = match &draft.content.payload {
             None => Body::Same(Bytes::new()),
@@ -60,7 +63,8 @@ impl Request {
             Some(rendered) => Body::Rendered(rendered.clone()),
         };
         let (fields, rendered) = (HeaderMap::new(), Vec::new());
-        let mut request = Self { method, path, authority: None, fields, rendered, body };
+        let cookies = draft.sends_cookies();
+        let mut request = Self { method, path, cookies, authority: None, fields, rendered, body };
         for (name, value) in draft.fields() {
             request.add(name, value)?;
         }
@@ -89,6 +93,11 @@ impl Request {
         Ok(())
     }
 
+    /// Whether it holds credentials that depend on the call.
+    pub fn is_confidential(&self) -> bool {
+        self.rendered.iter().any(|(_, piece)| piece.is_confidential())
+    }
+
     /// The request of one call, to this origin.
     ///
     /// Errors: what of it cannot be sent
@@ -111,7 +120,7 @@ impl Request {
         parts.authority = Some(self.authority.as_ref().unwrap_or(&origin.authority).clone());
         parts.path_and_query = Some(match &self.path {
             Path::Same(path) => path.clone(),
-            Path::Rendered(piece) => target(render(piece, context, 0, memory))?,
+            Path::Rendered(pieces) => target(render(pieces, context, 0, memory))?,
         });
         let mut head = http::Request::new(());
         *head.method_mut() = self.method.clone();
@@ -119,22 +128,43 @@ impl Request {
         *head.version_mut() = Version::HTTP_2;
         *head.headers_mut() = self.fields.clone();
         for (name, piece) in &self.rendered {
-            let value = render(piece, context, body.len(), memory);
+            let value = render(std::slice::from_ref(piece), context, body.len(), memory);
             let value = HeaderValue::from_maybe_shared(value)
                 .map_err(|error| format!("header {name}: {error}"))?;
             head.headers_mut().append(name.clone(), value);
+        }
+        if self.cookies {
+            add_cookies(&mut head, context, memory)?;
         }
         Ok(PreparedRequest { head, body })
     }
 }
 
+/// Adds the field `cookie` with the cookies of the journey, if any.
+fn add_cookies(
+    head: &mut http::Request<()>,
+    context: &RenderContext<'_>,
+    memory: &mut RenderBuffers,
+) -> Result<(), String> {
+    let target = head.uri().path_and_query().map_or("/", PathAndQuery::as_str);
+    context.append_cookie_value(target, &mut memory.out);
+    if !memory.out.is_empty() {
+        let value = HeaderValue::from_maybe_shared(memory.take())
+            .map_err(|error| format!("header cookie: {error}"))?;
+        head.headers_mut().append(COOKIE, value);
+    }
+    Ok(())
+}
+
 fn render(
-    piece: &Piece,
+    pieces: &[Piece],
     context: &RenderContext<'_>,
     length: usize,
     memory: &mut RenderBuffers,
 ) -> Bytes {
-    piece.append(context, length, &mut memory.rendered, &mut memory.out);
+    for piece in pieces {
+        piece.append(context, length, &mut memory.rendered, &mut memory.out);
+    }
     memory.take()
 }
 

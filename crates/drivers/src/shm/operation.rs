@@ -45,7 +45,7 @@ impl Operation {
     ///
     /// Cost:   O(n) time; allocates only when the buffer must grow
     pub fn encode(&self, channel: &mut Channel, call: &Call) {
-        channel.call = *call;
+        channel.call.clone_from(call);
         channel.request.clear();
         channel.answer.clear();
         channel.answer.shrink_to(IDLE_LIMIT);
@@ -191,8 +191,13 @@ impl Operation {
         if self.needs_body() {
             answer.copy_to(&mut channel.answer);
         }
-        let context =
-            RenderContext { call: &channel.call, rows: self.rows.as_deref(), authority: "" };
+        let context = RenderContext {
+            call: &channel.call,
+            rows: self.rows.as_deref(),
+            authority: "",
+            is_secure: false,
+            location: "",
+        };
         AnswerView::new(&[], answer.len() as u64, &channel.answer, context)
     }
 }

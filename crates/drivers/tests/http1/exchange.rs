@@ -205,7 +205,7 @@ fn a_body_that_is_needed_has_a_limit() {
         "http = {}\nexpect = { contains = \"x\" }",
         &[b"HTTP/1.1 200 OK\r\n\r\n", &body],
         FailureKind::TooLarge,
-        "an expectation needs the body, which is longer than 16777216 bytes",
+        "the body must be read, but is longer than 16777216 bytes",
     );
 }
 

@@ -7,6 +7,7 @@ mod peer;
 
 mod beside_hyper;
 mod exchange;
+mod journey;
 mod probe;
 mod reported_times;
 mod sockets;

@@ -9,5 +9,6 @@ mod stand;
 
 mod exchanges;
 mod failures;
+mod journey;
 mod sockets;
 mod trials;

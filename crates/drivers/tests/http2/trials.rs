@@ -92,6 +92,9 @@ impl TestTrial {
             system: None,
             observers: Vec::new(),
             faults: Vec::new(),
+            journeys: Vec::new(),
+            setup: None,
+            teardown: None,
         };
         let setup = Setup {
             driver: Arc::new(AnyDriver::of(["http2"]).expect("it is in the list")),

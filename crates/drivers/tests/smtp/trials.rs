@@ -58,6 +58,9 @@ impl TestTrial {
             system: None,
             observers: Vec::new(),
             faults: Vec::new(),
+            journeys: Vec::new(),
+            setup: None,
+            teardown: None,
         }
     }
 

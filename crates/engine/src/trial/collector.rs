@@ -47,7 +47,6 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new<D: Driver>(workload: &Workload<D>, sink: &'a OutputSink<'a>) -> Self {
-        let operations = workload.layout.operations.len();
         let span = match workload.load.model {
             Model::Open { .. } => WindowSpan::ResponseTime,
             Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
@@ -55,7 +54,7 @@ impl<'a> Collector<'a> {
         Self {
             sink,
             side: workload.side,
-            assembler: Some(WindowAssembler::new(workload.workers, operations)),
+            assembler: Some(WindowAssembler::new(workload.workers, &workload.layout)),
             layout: workload.layout.clone(),
             timeline: workload.timeline,
             span,
@@ -182,7 +181,7 @@ impl<'a> Collector<'a> {
         let now = self.instant_of(batch.closed_below);
         for (operation, kind, detail) in std::mem::take(&mut batch.first_failures) {
             if self.failures.insert((operation, kind)) {
-                let operation = self.layout.operations[operation].clone();
+                let operation = self.layout.name(operation).to_owned();
                 let kind = kind.name().to_owned();
                 if !detail.is_empty() {
                     self.first_failures.push(FirstFailure {

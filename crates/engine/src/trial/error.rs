@@ -4,6 +4,7 @@ use std::io;
 
 use plan::diagnostic::Diagnostic;
 
+use super::preparation::FailedStep;
 use crate::process::ProcessError;
 use crate::transport::TransportError;
 
@@ -19,7 +20,16 @@ pub enum TrialError {
     /// A target cannot be used.
     #[error(transparent)]
     Target(#[from] TransportError),
+    /// What had to be performed before the load failed.
+    #[error("{0}")]
+    Setup(FailedStep),
     /// The operating system refuses a resource that the generator itself needs.
     #[error("cannot start the generator: {0}")]
     Generator(#[from] io::Error),
+}
+
+impl From<FailedStep> for TrialError {
+    fn from(failed: FailedStep) -> Self {
+        Self::Setup(failed)
+    }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use plan::load::Model;
+use plan::schedule::nanos;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
 use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, TrialFacts};
 
-use super::setup::{Setup, nanos};
+use super::setup::Setup;
 use crate::driver::Driver;
 use crate::worker::{WorkerReport, Workload};
 

@@ -5,7 +5,7 @@
 //! [`run_together`] and [`run_virtual_together`] run several trials at once. Not here: the loop over trials, and
 //! any judgement.
 //!
-//! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `polling`, `scheduling`
+//! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `preparation`, `polling`, `scheduling`
 //! and `supervisor`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`), and the facts at the
 //! end (`facts`, `observers`).
 
@@ -15,6 +15,7 @@ mod error;
 mod facts;
 mod observers;
 mod polling;
+mod preparation;
 mod real;
 mod scheduling;
 mod setup;

@@ -189,6 +189,7 @@ mod tests {
             operations: vec!["register".into(), "multicast".into()],
             items: vec![vec![], vec!["targets".into(), "delivered".into()]],
             spans: Vec::new(),
+            journeys: Vec::new(),
         };
         let mut totals = Totals::new(&layout);
         totals.operations[0].succeeded = 7;
@@ -237,7 +238,7 @@ mod tests {
     /// An observer may judge the answers and report a share.
     #[test]
     fn an_observer_can_report_shares_by_name() {
-        let totals = Totals::new(&Layout { operations: vec![], items: vec![], spans: Vec::new() });
+        let totals = Totals::new(&Layout::default());
         for (expect, holds) in [
             ("recall >= 0.95", true),
             ("recall >= 0.96", false),
@@ -260,6 +261,7 @@ mod tests {
             operations: vec!["multicast".into()],
             items: vec![vec!["delivered".into()]],
             spans: Vec::new(),
+            journeys: Vec::new(),
         });
         let operation = &mut totals.operations[0];
         (operation.planned, operation.succeeded) = (5, 4);
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn who_does_not_answer_counts_nothing_and_is_not_judged() {
-        let layout = Layout { operations: Vec::new(), items: Vec::new(), spans: Vec::new() };
+        let layout = Layout::default();
         let asked = |expect: Option<&str>| {
             let (expect, answer) = (expect.map(str::to_owned), Err("timed out".to_owned()));
             let one = Observation { name: "judge".into(), expect, answer };

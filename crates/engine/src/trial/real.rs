@@ -10,11 +10,12 @@ use record::{EarlyEnd, TrialFacts};
 
 use super::collector::{Collector, OutputSink};
 use super::facts::Abort;
+use super::preparation::CompiledMix;
 use super::scheduling::{Circumstances, SchedulingRequest, TargetPlacement, is_closed};
 use super::setup::{PreparedMix, Setup, workloads};
 use super::supervisor::{FaultSchedule, ProcessFailure, SelfCheckState, Supervisor};
 use super::threads::{ThreadSettings, WorkerResults, WorkerThreads, timing};
-use super::{TrialError, TrialOutput, facts, observers, polling};
+use super::{TrialError, TrialOutput, facts, observers, polling, preparation};
 use crate::clock::monotonic;
 use crate::driver::Driver;
 use crate::placement::{self, Aside};
@@ -61,6 +62,12 @@ pub fn run_together<D: Driver>(
     let mut processes = started.collect::<Result<Vec<_>, _>>()?;
     let mixes = setups.iter().zip(&processes).map(|(setup, own)| prepare(setup, own));
     let mixes = mixes.collect::<Result<Vec<_>, _>>()?;
+    for (setup, mix) in setups.iter().zip(&mixes) {
+        if let Some(preparation) = &setup.arm.setup {
+            let mix = CompiledMix { operations: &mix.operations, endpoints: &mix.endpoints };
+            preparation::perform(setup, "setup", preparation, mix)??;
+        }
+    }
     let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
     let targets = targets::<D>(&processes, &mixes, &placement);
     let timing = timing(busy_poll)?;
@@ -93,6 +100,9 @@ pub fn run_together<D: Driver>(
     let Supervisor { failure, check, faults, .. } = supervisor;
     let mut results = threads.join();
     results.notes.extend(refused);
+    for (setup, workload) in setups.iter().zip(&workloads) {
+        results.notes.extend(tear_down(setup, workload)?);
+    }
     let results = TrialResults { failure, check, faults, workers: results };
     let sides = setups.iter().zip(&workloads).zip(&processes);
     let trials = sides.zip(&mut collectors).map(|(((setup, workload), own), collector)| {
@@ -100,6 +110,17 @@ pub fn run_together<D: Driver>(
         collector.finish(trial, monotonic())
     });
     Ok(trials.collect())
+}
+
+/// Performs `[teardown]`. Returns what failed: the load is over, so that its figures stand.
+fn tear_down<D: Driver>(
+    setup: &Setup<'_, D>,
+    workload: &Workload<D>,
+) -> Result<Option<String>, TrialError> {
+    let Some(preparation) = &setup.arm.teardown else { return Ok(None) };
+    let mix = CompiledMix { operations: &workload.prepared, endpoints: &workload.endpoints };
+    let ended = preparation::perform(setup, "teardown", preparation, mix)?;
+    Ok(ended.err().map(|failed| failed.to_string()))
 }
 
 /// The results after all workers have ended.

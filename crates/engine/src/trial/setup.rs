@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use plan::journey::{Journey, Step};
 use plan::load::{Model, Stop};
 use plan::operation::{CONNECTING, part_names};
 use plan::plan::{Arm, TrialPlan};
-use plan::schedule::Schedule;
+use plan::schedule::{Schedule, nanos};
 use plan::target::Target;
-use record::Layout;
 use record::event::EventKind;
+use record::{JourneyLayout, Layout};
 
 use super::TrialError;
 use crate::driver::{CompileContext, Driver};
@@ -112,6 +113,8 @@ impl<D: Driver> Setup<'_, D> {
             driver: Arc::clone(&self.driver),
             prepared: mix.operations,
             operations: self.arm.operations.clone(),
+            journeys: self.arm.journeys.clone(),
+            alone: (0..self.arm.operations.len()).map(Step::once).collect(),
             endpoints: mix.endpoints,
             layout: self.layout(),
             timeline: self.timeline(start),
@@ -119,6 +122,7 @@ impl<D: Driver> Setup<'_, D> {
             side,
             workers,
             in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
+            journeys_cap: self.arm.journeys_cap(),
             samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
             load: load.clone(),
         }
@@ -197,10 +201,12 @@ pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
             .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
             .collect(),
         spans: spans.map(|name| (*name).to_owned()).chain(part_names(&arm.operations)).collect(),
+        journeys: arm.journeys.iter().map(|journey| journey_layout(journey, arm)).collect(),
     }
 }
 
-/// Whole nanoseconds; lengths beyond five centuries are cut.
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+fn journey_layout(journey: &Journey, arm: &Arm) -> JourneyLayout {
+    let performing = journey.steps.iter().filter(|step| !step.operations().is_empty());
+    let steps = performing.map(|step| step.label(&arm.operations)).collect();
+    JourneyLayout { name: journey.name.clone(), steps }
 }

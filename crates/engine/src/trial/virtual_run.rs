@@ -151,7 +151,7 @@ fn listen(collectors: &mut [Collector<'_>], messages: &Receiver<(usize, Message)
     }
 }
 
-fn endpoint(url: &str) -> Endpoint {
+pub(super) fn endpoint(url: &str) -> Endpoint {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = host.split('/').next().unwrap_or(host).to_owned();
     Endpoint { address: Address::Memory(authority.clone()), authority, tls: None, upgrade: None }

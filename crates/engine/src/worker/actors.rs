@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use plan::load::{Model, Stop, Think};
 use plan::mix::Assignment;
+use plan::schedule::nanos;
 
 use super::connections::ConnectionGroup;
 use super::due_operation::DueOperation;
@@ -27,13 +29,13 @@ const PAUSE_MIN: u64 = 1_000_000;
 const PAUSE_MAX: u64 = 100_000_000;
 
 /// The assignments of a worker; its actors take them in turn.
-struct Queue {
+pub(super) struct Queue {
     warm: RefCell<Assignments>,
     measured: RefCell<Assignments>,
 }
 
 /// Pauses of one actor between its operations.
-struct Pauses {
+pub(super) struct Pauses {
     think: Think,
     seed: u64,
     /// Place of the next draw in the trial's stream; every actor has its own range, so its pauses do not depend on the
@@ -44,41 +46,59 @@ struct Pauses {
 
 /// Starts the worker's share of connections or users; each stream of a connection and each user is an actor.
 pub(super) fn start<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>) {
-    let workload = &state.workload;
+    let queue = Rc::new(Queue::new(state));
+    let streams = state.workload.load.streams as usize;
+    let mut group = ConnectionGroup::new(&state.workload);
+    for (place, actor) in actors(state).enumerate() {
+        if place % streams == 0 {
+            group = ConnectionGroup::new(&state.workload);
+        }
+        state.actor_started();
+        let slot = Slot::new(Rc::clone(state), Rc::new(SlotHandle::new()), Rc::clone(&group));
+        spawn(state, act(slot, Rc::clone(&queue), actor));
+    }
+}
+
+/// One connection or user before it begins.
+pub(super) struct Actor {
+    pub(super) starts_at: u64,
+    /// From here on it begins nothing more.
+    pub(super) ends_at: u64,
+    pub(super) pauses: Pauses,
+}
+
+/// The worker's actors; the streams of one connection come one after the other.
+pub(super) fn actors<C: Clock, N: Network, D: Driver>(
+    state: &WorkerState<C, N, D>,
+) -> impl Iterator<Item = Actor> {
+    let workload = Arc::clone(&state.workload);
     let share = WorkerShare { worker: state.worker, workers: workload.workers };
-    let below = match workload.load.stop {
-        Stop::Duration { .. } => u64::MAX,
-        Stop::Operations { count } => count,
-    };
-    let queue = Rc::new(Queue {
-        warm: RefCell::new(Assignments::new(
-            &workload.operations,
-            workload.warm_seed(),
-            share,
-            u64::MAX,
-        )),
-        measured: RefCell::new(Assignments::new(
-            &workload.operations,
-            workload.trial.seed,
-            share,
-            below,
-        )),
-    });
-    let (connections, spawn_rate, think) = match workload.load.model {
-        Model::Users { users, spawn_rate, think } => (users, spawn_rate, think),
-        _ => (workload.load.connections, f64::INFINITY, Think::Fixed { pause: Duration::ZERO }),
+    let (connections, think) = match workload.load.model {
+        Model::Users { users, think, .. } => (users, think),
+        _ => (workload.load.connections, Think::Fixed { pause: Duration::ZERO }),
     };
     let streams = u64::from(workload.load.streams);
-    for connection in (0..u64::from(connections)).filter(|&connection| share.owns(connection)) {
-        let group = ConnectionGroup::new(state);
-        for actor in connection * streams..(connection + 1) * streams {
-            let starts_at = workload.timeline.start + spawn_offset(actor, spawn_rate);
-            let pauses =
-                Pauses { think, seed: workload.trial.seed, place: actor << 32, refused: 0 };
-            state.actor_started();
-            let slot = Slot::new(Rc::clone(state), Rc::new(SlotHandle::new()), Rc::clone(&group));
-            spawn(state, act(slot, Rc::clone(&queue), starts_at, pauses));
+    let owned = (0..u64::from(connections)).filter(move |&connection| share.owns(connection));
+    let actors = owned.flat_map(move |connection| connection * streams..(connection + 1) * streams);
+    actors.map(move |actor| {
+        let (starts, ends) = presence(&workload.load.model, actor);
+        let pauses = Pauses { think, seed: workload.trial.seed, place: actor << 32, refused: 0 };
+        let start = workload.timeline.start;
+        let ends_at = ends.map_or(u64::MAX, |ends| start.saturating_add(ends));
+        Actor { starts_at: start.saturating_add(starts), ends_at, pauses }
+    })
+}
+
+/// Offsets at which the k-th actor begins, and begins no more.
+fn presence(model: &Model, actor: u64) -> (u64, Option<u64>) {
+    match model {
+        Model::Users { ramp: Some(ramp), .. } => {
+            let user = u32::try_from(actor).unwrap_or(u32::MAX);
+            let ends = ramp.ends_at(user).map(nanos);
+            (nanos(ramp.starts_at(user)), ends)
         }
+        Model::Users { spawn_rate, .. } => (spawn_offset(actor, *spawn_rate), None),
+        _ => (0, None),
     }
 }
 
@@ -91,14 +111,14 @@ pub(crate) fn spawn_offset(actor: u64, spawn_rate: f64) -> u64 {
 async fn act<C: Clock, N: Network, D: Driver>(
     mut slot: Slot<C, N, D>,
     queue: Rc<Queue>,
-    starts_at: u64,
-    mut pauses: Pauses,
+    actor: Actor,
 ) {
     let state = Rc::clone(&slot.state);
+    let Actor { starts_at, ends_at, mut pauses } = actor;
     let mut intended_at = starts_at;
     // The instant of the last answer, if nothing lies between it and the next operation.
     let mut answered_at = None;
-    while awaits_turn(&mut slot, intended_at, answered_at).await {
+    while intended_at < ends_at && awaits_turn(&mut slot, intended_at, answered_at).await {
         let Some((assignment, seed)) = queue.take(&state, intended_at) else {
             let measure_from = state.workload.timeline.measure_from;
             if intended_at >= measure_from {
@@ -119,6 +139,7 @@ async fn act<C: Clock, N: Network, D: Driver>(
             intended_at,
             dispatched_at: now,
             acquired_at: now,
+            step: None,
         };
         state.begin(&due);
         let ended = slot.perform(due).await;
@@ -163,7 +184,24 @@ async fn wait_until<C: Clock, N: Network, D: Driver>(slot: &mut Slot<C, N, D>, a
 }
 
 impl Queue {
-    fn take<C: Clock, N: Network, D: Driver>(
+    /// The worker's share of the mix.
+    pub(super) fn new<C: Clock, N: Network, D: Driver>(state: &WorkerState<C, N, D>) -> Self {
+        let workload = &state.workload;
+        let share = WorkerShare { worker: state.worker, workers: workload.workers };
+        let below = match workload.load.stop {
+            Stop::Duration { .. } => u64::MAX,
+            Stop::Operations { count } => count,
+        };
+        let assignments =
+            |seed, below| RefCell::new(Assignments::new(workload.mix(seed), share, below));
+        Self {
+            warm: assignments(workload.warm_seed(), u64::MAX),
+            measured: assignments(workload.trial.seed, below),
+        }
+    }
+
+    /// What is next in the phase of this instant, and the seed of its content.
+    pub(super) fn take<C: Clock, N: Network, D: Driver>(
         &self,
         state: &WorkerState<C, N, D>,
         intended_at: u64,
@@ -178,7 +216,7 @@ impl Queue {
 
 impl Pauses {
     /// Nanoseconds from an answer to the next intended start.
-    fn next(&mut self, stuck: bool) -> u64 {
+    pub(super) fn next(&mut self, stuck: bool) -> u64 {
         let think = self.think.pause(self.seed, self.place);
         let think = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
         self.place += 1;

@@ -13,6 +13,7 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use super::due_operation::DueOperation;
 use super::state::WorkerState;
+use super::workload::Workload;
 use crate::clock::Clock;
 use crate::driver::{Driver, Exchange, NewConnection};
 use crate::transport::Network;
@@ -42,6 +43,45 @@ impl Drop for Background {
 pub(super) struct OpenStream<C: Clock, N: Network, D: Driver> {
     pub(super) stream: D::Stream,
     pub(super) connection: Rc<SharedConnection<C, N, D>>,
+}
+
+/// The streams of a slot, or of a journey that lends them to one, and the connections that they are on.
+pub(super) struct ConnectionSet<C: Clock, N: Network, D: Driver> {
+    /// By target.
+    pub(super) streams: Vec<Option<OpenStream<C, N, D>>>,
+    pub(super) group: Rc<ConnectionGroup<C, N, D>>,
+}
+
+impl<C: Clock, N: Network, D: Driver> ConnectionSet<C, N, D> {
+    /// One with a group of its own, nothing opened.
+    pub(super) fn new(state: &WorkerState<C, N, D>) -> Self {
+        Self::joining(state, ConnectionGroup::new(&state.workload))
+    }
+
+    /// One on the connections of this group.
+    pub(super) fn joining(
+        state: &WorkerState<C, N, D>,
+        group: Rc<ConnectionGroup<C, N, D>>,
+    ) -> Self {
+        Self { streams: state.workload.endpoints.iter().map(|_| None).collect(), group }
+    }
+
+    /// Closes a stream and its connection. Returns whether the connection had not ended before.
+    pub(super) fn close(&mut self, target: usize, given_up: bool) -> bool {
+        let Some(OpenStream { stream, connection }) = self.streams[target].take() else {
+            return false;
+        };
+        drop(stream);
+        self.group.forget(target, &connection);
+        connection.end(given_up)
+    }
+
+    /// Closes everything, as planned.
+    pub(super) fn close_all(mut self) {
+        for target in 0..self.streams.len() {
+            self.close(target, false);
+        }
+    }
 }
 
 /// The connections of some slots, one to each target.
@@ -88,8 +128,8 @@ impl<C: Clock, N: Network, D: Driver> Drop for SharedConnection<C, N, D> {
 
 impl<C: Clock, N: Network, D: Driver> ConnectionGroup<C, N, D> {
     /// One without connections.
-    pub(super) fn new(state: &WorkerState<C, N, D>) -> Rc<Self> {
-        let connections = state.workload.endpoints.iter().map(|_| ConnectionState::Free).collect();
+    pub(super) fn new(workload: &Workload<D>) -> Rc<Self> {
+        let connections = workload.endpoints.iter().map(|_| ConnectionState::Free).collect();
         Rc::new(Self { connections: RefCell::new(connections), changed: Notify::new() })
     }
 
@@ -204,24 +244,29 @@ struct FillingGroup<C: Clock, N: Network, D: Driver> {
 
 impl<C: Clock, N: Network, D: Driver> ConnectionGroups<C, N, D> {
     /// Groups without connections.
-    pub(super) fn new(state: &WorkerState<C, N, D>) -> Self {
-        Self { last: state.workload.endpoints.iter().map(|_| None).collect() }
+    pub(super) fn new(workload: &Workload<D>) -> Self {
+        Self { last: workload.endpoints.iter().map(|_| None).collect() }
+    }
+
+    /// Fills none of them any further.
+    pub(super) fn clear(&mut self) {
+        self.last.iter_mut().for_each(|last| *last = None);
     }
 
     /// The group of a new slot towards this target.
     pub(super) fn place(
         &mut self,
-        state: &WorkerState<C, N, D>,
+        workload: &Workload<D>,
         target: usize,
     ) -> Rc<ConnectionGroup<C, N, D>> {
         let last = &mut self.last[target];
         match last {
-            Some(filling) if filling.slots < state.workload.load.streams => {
+            Some(filling) if filling.slots < workload.load.streams => {
                 filling.slots += 1;
                 Rc::clone(&filling.group)
             }
             _ => {
-                let filling = FillingGroup { group: ConnectionGroup::new(state), slots: 1 };
+                let filling = FillingGroup { group: ConnectionGroup::new(workload), slots: 1 };
                 Rc::clone(&last.insert(filling).group)
             }
         }

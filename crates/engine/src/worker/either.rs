@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Which of two futures resolved first.
-pub(super) enum First<L, R> {
+pub(crate) enum First<L, R> {
     Left(L),
     Right(R),
 }
 
 /// Waits for the first of two futures; the left one wins a tie.
-pub(super) async fn either<L, R>(
+pub(crate) async fn either<L, R>(
     left: impl Future<Output = L>,
     right: impl Future<Output = R>,
 ) -> First<L, R> {

@@ -6,7 +6,7 @@
 //!
 //! In reading order: what a worker gets (`workload`) and sends back (`message`), its share of the plan
 //! (`share`), the state that its tasks share (`state`, with `pool`, `slot_handle`, `gauge`), the sources of
-//! operations (`pacer`, `actors`), their execution (`slot`, `connections`, `watchdog`), the hand-over of
+//! operations (`pacer`, `actors`, `journeys`), their execution (`slot`, `connections`, `watchdog`), the hand-over of
 //! windows (`window_roller`, `backlog`), and the order of it all (`run`).
 
 mod actors;
@@ -15,6 +15,7 @@ mod connections;
 mod due_operation;
 mod either;
 mod gauge;
+mod journeys;
 mod message;
 mod pacer;
 mod pool;
@@ -29,6 +30,7 @@ mod window_roller;
 mod workload;
 
 pub(crate) use backlog::Backlog;
+pub(crate) use either::{First, either};
 pub(crate) use message::{ConductorLink, Message, StopSignals, WorkerReport};
 pub(crate) use run::run_worker;
 pub(crate) use workload::{PreparedOperation, Timeline, Workload};

@@ -6,11 +6,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use plan::load::ArrivalProcess;
-use plan::mix::Mix;
 use plan::schedule::Schedule;
 
-use super::connections::ConnectionGroups;
 use super::due_operation::DueOperation;
+use super::journeys::{self, JourneyStart};
 use super::slot::Slot;
 use super::slot_handle::SlotHandle;
 use super::state::{Stage, WorkerState};
@@ -32,13 +31,12 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
     let seed = workload.warm_seed();
     let schedule = Schedule::warm_up(process, length, &workload.trial);
-    let mut groups = ConnectionGroups::new(state);
-    let mut warm = Arrivals::new(schedule, Mix::new(&workload.operations, seed), share);
-    follow(state, &mut groups, &mut warm, timeline.warm_from, seed).await;
+    let mut warm = Arrivals::new(schedule, workload.mix(seed), share);
+    follow(state, &mut warm, timeline.warm_from, seed).await;
     let (schedule, seed) =
         (Schedule::of_trial(process, workload.load.stop, &workload.trial), workload.trial.seed);
-    let mut arrivals = Arrivals::new(schedule, Mix::new(&workload.operations, seed), share);
-    follow(state, &mut groups, &mut arrivals, timeline.measure_from, seed).await;
+    let mut arrivals = Arrivals::new(schedule, workload.mix(seed), share);
+    follow(state, &mut arrivals, timeline.measure_from, seed).await;
     if let Some(offset) = arrivals.cut_at() {
         state.end_measuring(timeline.measure_from + offset);
     }
@@ -48,7 +46,6 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
 /// nothing is skipped or slowed down.
 async fn follow<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
-    groups: &mut ConnectionGroups<C, N, D>,
     arrivals: &mut Arrivals,
     from: u64,
     seed: u64,
@@ -60,30 +57,46 @@ async fn follow<C: Clock, N: Network, D: Driver>(
             state.clock.sleep_until(intended_at).await;
             now = state.clock.now();
         }
-        let target = state.workload.prepared[assignment.operation].target.index(assignment.row);
+        if state.workload.journey(assignment.operation).is_some() {
+            let start = JourneyStart { assignment, seed, intended_at, user: None };
+            journeys::begin(state, start, now);
+            continue;
+        }
         let due = DueOperation {
             assignment,
-            target,
+            target: state.workload.prepared[assignment.operation].target.index(assignment.row),
             seed,
             intended_at,
             dispatched_at: now,
             acquired_at: now,
+            step: None,
         };
-        if let Some(handle) = state.dispatch(due) {
-            let group = groups.place(state, target);
-            spawn(state, serve(Slot::new(Rc::clone(state), handle, group), target));
-        }
+        dispatch(state, due);
     }
 }
 
+/// Hands a due operation to a slot, which is made where it is needed.
+pub(super) fn dispatch<C: Clock, N: Network, D: Driver>(
+    state: &Rc<WorkerState<C, N, D>>,
+    due: DueOperation,
+) {
+    let Some(handle) = state.dispatch(due) else { return };
+    let pool = state.pool_of(&due);
+    let group = state.group_of(pool);
+    spawn(state, serve(Slot::new(Rc::clone(state), handle, group), pool));
+}
+
 /// A slot of the pool: performs the operation in its mailbox, then waiting ones, then rests.
-async fn serve<C: Clock, N: Network, D: Driver>(mut slot: Slot<C, N, D>, target: usize) {
+async fn serve<C: Clock, N: Network, D: Driver>(mut slot: Slot<C, N, D>, pool: usize) {
     let (state, handle) = (Rc::clone(&slot.state), Rc::clone(&slot.handle));
     while let Some(due) = slot.rest(|_| next_assigned(&handle, &state)).await {
         let mut next = Some(due);
         while let Some(due) = next {
             let ended = slot.perform(due).await;
-            next = state.next_or_release(target, &handle, ended.at);
+            next = state.next_or_release(pool, &handle, ended.at);
+            if let Some(step) = due.step {
+                journeys::operation_ended(&state, step, ended);
+            }
         }
     }
 }

@@ -9,10 +9,11 @@ use record::{EarlyEnd, Outcome, Sample, Spans};
 use super::due_operation::DueOperation;
 use super::either::{First, either};
 use super::message::{ConductorLink, Message, StopSignals, WorkerReport};
+use super::slot::Ended;
 use super::state::{Stage, WorkerState};
 use super::task::spawn;
 use super::workload::Workload;
-use super::{actors, pacer, window_roller};
+use super::{actors, journeys, pacer, window_roller};
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
@@ -32,7 +33,9 @@ pub(crate) async fn run_worker<C: Clock, N: Network, D: Driver>(
     let watched = Rc::clone(&state);
     spawn(&state, async move { watched.watchdog.run(&watched.clock).await });
     spawn(&state, window_roller::roll(Rc::clone(&state)));
-    match either(run_phases(&state, &stops), state.panicked()).await {
+    let ended = either(run_phases(&state, &stops), state.panicked()).await;
+    state.release_connections();
+    match ended {
         First::Left(interrupted) => finish(&state, interrupted),
         First::Right(()) => Err(format!("a task of worker {worker} panicked")),
     }
@@ -81,13 +84,20 @@ async fn enough<C: Clock, N: Network, D: Driver>(
 /// Begins operations until the measure phase is over.
 async fn plan<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D>>) {
     let workload = Arc::clone(&state.workload);
+    if !workload.journeys.is_empty() {
+        spawn(state, journeys::run(Rc::clone(state)));
+    }
     match &workload.load.model {
         Model::Open { arrivals } => {
             pacer::pace(state, arrivals).await;
             state.clock.sleep_until(state.phases().measure_to).await;
         }
         Model::Closed | Model::Users { .. } => {
-            actors::start(state);
+            if workload.journeys.is_empty() {
+                actors::start(state);
+            } else {
+                journeys::start_users(state);
+            }
             let end = state.clock.sleep_until(workload.timeline.measure_to);
             if let First::Left(()) = either(state.exhausted(), end).await {
                 // No operations remain: the phase ends with the last answer.
@@ -102,8 +112,13 @@ async fn give_up<C: Clock, N: Network, D: Driver>(state: &Rc<WorkerState<C, N, D
     let now = state.clock.now();
     for due in state.waiting() {
         state.end(&abandoned(&due, now), None);
+        if let Some(step) = due.step {
+            let ended = Ended { at: now, connected: false, outcome: Outcome::Abandoned };
+            journeys::operation_ended(state, step, ended);
+        }
     }
     state.enter(Stage::Abandoning);
+    journeys::abandon_waiting(state);
     state.settled().await;
 }
 

@@ -4,7 +4,6 @@
 //! exactly the plan, for any number of workers.
 
 use plan::mix::{Assignment, Mix};
-use plan::operation::Operation;
 use plan::schedule::Schedule;
 
 /// Worker `worker` of `workers`.
@@ -30,8 +29,8 @@ pub(super) struct Assignments {
 
 impl Assignments {
     /// The share of the indices below `below`.
-    pub(super) fn new(operations: &[Operation], seed: u64, share: WorkerShare, below: u64) -> Self {
-        Self { mix: Mix::new(operations, seed), share, below }
+    pub(super) fn new(mix: Mix, share: WorkerShare, below: u64) -> Self {
+        Self { mix, share, below }
     }
 }
 

@@ -11,8 +11,8 @@ use std::task::{Context, Poll, Waker};
 use plan::load::Reuse;
 use record::{FailureKind, Outcome, Sample};
 
-use super::connections::{ConnectionGroup, OpenStream};
-use super::due_operation::DueOperation;
+use super::connections::{ConnectionGroup, ConnectionSet};
+use super::due_operation::{DueOperation, StepRef};
 use super::slot_handle::SlotHandle;
 use super::state::{Stage, WorkerState};
 use crate::clock::Clock;
@@ -24,10 +24,8 @@ pub(super) struct Slot<C: Clock, N: Network, D: Driver> {
     pub(super) state: Rc<WorkerState<C, N, D>>,
     pub(super) handle: Rc<SlotHandle>,
     number: usize,
-    /// By target.
-    streams: Vec<Option<OpenStream<C, N, D>>>,
-    /// The connections that its streams are on.
-    group: Rc<ConnectionGroup<C, N, D>>,
+    /// Its own, or those of the journey whose step it performs.
+    connections: ConnectionSet<C, N, D>,
     /// The target of the last operation: its stream is watched while the slot rests.
     last: usize,
     /// Whether that stream was just found alive.
@@ -48,6 +46,7 @@ enum Bounded<T> {
 pub(super) struct Ended {
     pub(super) at: u64,
     pub(super) connected: bool,
+    pub(super) outcome: Outcome,
 }
 
 impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
@@ -57,15 +56,20 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         group: Rc<ConnectionGroup<C, N, D>>,
     ) -> Self {
         let number = state.watchdog.register(Rc::clone(&handle));
-        let streams = state.workload.endpoints.iter().map(|_| None).collect();
+        let connections = ConnectionSet::joining(&state, group);
         let mut exchange = Exchange::new(state.clock.clone());
         exchange.parts_after(state.workload.driver.span_names().len());
         let (last, checked, detail) = (0, false, None);
-        Self { state, handle, number, streams, group, last, checked, exchange, detail }
+        Self { state, handle, number, connections, last, checked, exchange, detail }
     }
 
     /// Performs one operation and records it, however it ends.
     pub(super) async fn perform(&mut self, due: DueOperation) -> Ended {
+        let mut lent = due.step.and_then(|step| self.state.journeys.lend(&self.state, step));
+        if let Some(connections) = &mut lent {
+            std::mem::swap(&mut self.connections, connections);
+            self.checked = false;
+        }
         let was_last = std::mem::replace(&mut self.last, due.target) == due.target;
         self.detail = None;
         let items = self.state.workload.prepared[due.assignment.operation].items;
@@ -80,7 +84,11 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         };
         self.record(&due, outcome, started_at.unwrap_or(finished_at), finished_at);
         self.keep_or_close(due.target, outcome);
-        Ended { at: finished_at, connected: started_at.is_some() }
+        if let (Some(own), Some(step)) = (lent, due.step) {
+            let connections = std::mem::replace(&mut self.connections, own);
+            self.state.journeys.give_back(step, connections);
+        }
+        Ended { at: finished_at, connected: started_at.is_some(), outcome }
     }
 
     /// Marks the stream of the last operation as just used: it is not checked again.
@@ -94,7 +102,8 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         mut ready: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> T {
         loop {
-            let Some(open) = self.streams.get_mut(self.last).and_then(Option::as_mut) else {
+            let Some(open) = self.connections.streams.get_mut(self.last).and_then(Option::as_mut)
+            else {
                 return poll_fn(|context| {
                     self.handle.remember(context);
                     ready(context)
@@ -116,11 +125,11 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             return Err(Outcome::Abandoned);
         }
         let operation = &self.state.workload.prepared[due.assignment.operation].operation;
-        let open = self.streams[due.target].as_ref();
+        let open = self.connections.streams[due.target].as_ref();
         if open.is_some_and(|open| !self.state.workload.driver.fits(operation, &open.stream)) {
-            self.close(due.target, false);
+            self.connections.close(due.target, false);
         }
-        if let Some(open) = &mut self.streams[due.target] {
+        if let Some(open) = &mut self.connections.streams[due.target] {
             // The peer may have closed it since it was last used; that must not fail the operation.
             let checked = std::mem::take(&mut self.checked) && was_last;
             if checked || !is_ready(self.state.workload.driver.idle(&mut open.stream)) {
@@ -132,10 +141,10 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         self.state.watchdog.watch(self.number, &self.handle, deadline);
         let (state, handle) = (&self.state, &self.handle);
         self.exchange.timeout_kind = FailureKind::ConnectTimeout;
-        let joining = self.group.join(state, due, &mut self.exchange);
+        let joining = self.connections.group.join(state, due, &mut self.exchange);
         match bounded(state, handle, joining).await {
             Bounded::Done(Ok(open)) => {
-                self.streams[due.target] = Some(open);
+                self.connections.streams[due.target] = Some(open);
                 Ok(())
             }
             Bounded::Done(Err((kind, detail))) => {
@@ -151,18 +160,20 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
     async fn converse(&mut self, due: &DueOperation) -> (Outcome, Option<u64>) {
         let state = &*self.state;
         let workload = &*state.workload;
-        let Some(open) = &mut self.streams[due.target] else {
+        let Some(open) = &mut self.connections.streams[due.target] else {
             return (Outcome::Failed(FailureKind::Closed), None);
         };
         let operation = &workload.prepared[due.assignment.operation].operation;
+        let step = due.step;
         let call = Call {
-            index: due.assignment.index,
+            index: step.map_or(due.assignment.index, |step| call_index(due.assignment.index, step)),
             operation: due.assignment.operation,
             sequence: due.assignment.sequence,
             row: due.assignment.row,
             trial: workload.trial.index,
             seed: due.seed,
             now: state.clock.now(),
+            memory: step.and_then(|step| state.journeys.memory(step)),
         };
         workload.driver.encode(operation, &mut open.stream, &call);
         let started_at = state.clock.now();
@@ -227,28 +238,21 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         );
         let spent = cut || !self.exchange.reusable;
         let planned = self.state.workload.load.reuse == Reuse::NewPerOperation;
-        let Some(open) = self.streams[target].as_ref().filter(|_| spent || planned) else { return };
+        let Some(open) = self.connections.streams[target].as_ref().filter(|_| spent || planned)
+        else {
+            return;
+        };
         if !planned && open.connection.outlives_streams() {
-            self.streams[target] = None;
+            self.connections.streams[target] = None;
         } else {
-            self.close(target, !planned);
+            self.connections.close(target, !planned);
         }
     }
 
     fn lose_idle(&mut self, target: usize) {
-        if self.close(target, true) {
+        if self.connections.close(target, true) {
             self.state.lost_idle();
         }
-    }
-
-    /// Closes a stream and its connection. Returns whether the connection had not ended before.
-    fn close(&mut self, target: usize, given_up: bool) -> bool {
-        let Some(OpenStream { stream, connection }) = self.streams[target].take() else {
-            return false;
-        };
-        drop(stream);
-        self.group.forget(target, &connection);
-        connection.end(given_up)
     }
 }
 
@@ -293,4 +297,12 @@ async fn first_of<T>(
 
 fn is_ready(future: impl Future<Output = ()>) -> bool {
     pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
+/// The index of an operation that is a step: no other operation of the run has it, nor any that begins alone.
+fn call_index(journey: u64, step: StepRef) -> u64 {
+    /// Operations of a journey that are told apart.
+    const OPERATIONS: u64 = 4_096;
+    const STEPS_FROM: u64 = 1 << 47;
+    STEPS_FROM + journey * OPERATIONS + u64::from(step.ordinal) % OPERATIONS
 }

@@ -9,8 +9,10 @@ use std::task::{Poll, Waker};
 
 use record::{PhaseBounds, PoolFacts, Recorder, Sample};
 
+use super::connections::{ConnectionGroup, ConnectionGroups};
 use super::due_operation::DueOperation;
 use super::gauge::{Gauge, overlap};
+use super::journeys::Journeys;
 use super::message::Message;
 use super::pool::{Placed, Pool};
 use super::slot_handle::SlotHandle;
@@ -46,9 +48,13 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     recorder: RefCell<Option<Recorder>>,
     phases: Cell<PhaseBounds>,
     stage: Cell<Stage>,
+    /// By target, and one more: the slots of steps whose journeys have connections of their own.
     pools: RefCell<Vec<Pool>>,
+    groups: RefCell<ConnectionGroups<C, N, D>>,
+    pub(super) journeys: Journeys<C, N, D>,
     in_flight_cap: u64,
-    limits_reported: Cell<[bool; 2]>,
+    pub(super) journeys_cap: u64,
+    limits_reported: Cell<[bool; 3]>,
     lost: Cell<u64>,
     /// Raw samples that were dropped because the disk was too slow.
     pub(super) dropped: Cell<u64>,
@@ -80,7 +86,10 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         let recorder = Recorder::new(worker, &workload.layout, phases, workload.samples.is_some());
         let connections = workload.share(u64::from(workload.load.connections), worker);
         let limit = connections * u64::from(workload.load.streams);
-        let pools = workload.endpoints.iter().map(|_| Pool::new(limit)).collect();
+        let pools = workload.endpoints.iter().map(|_| Pool::new(limit));
+        let pools = pools.chain([Pool::new(u64::MAX)]).collect();
+        let groups = RefCell::new(ConnectionGroups::new(&workload));
+        let journeys_cap = workload.share(workload.journeys_cap, worker).max(1);
         let in_flight_cap = workload.share(workload.in_flight_cap, worker).max(1);
         Self {
             clock,
@@ -94,8 +103,11 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             phases: Cell::new(phases),
             stage: Cell::new(Stage::Planning),
             pools: RefCell::new(pools),
+            groups,
+            journeys: Journeys::new(),
             in_flight_cap,
-            limits_reported: Cell::new([false; 2]),
+            journeys_cap,
+            limits_reported: Cell::new([false; 3]),
             lost: Cell::new(0),
             dropped: Cell::new(0),
             connections: Cell::new(0),
@@ -159,21 +171,60 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
     pub(super) fn end(&self, sample: &Sample<'_>, detail: Option<&str>) {
         self.with_recorder(|recorder| recorder.end(sample, detail));
         self.gauge.end(sample.intended_at, sample.finished_at, &self.phases.get());
-        if self.gauge.count() == 0 && self.stage.get() > Stage::Planning {
+        self.wake_if_settled();
+    }
+
+    /// A journey has ended.
+    pub(super) fn journey_ended(&self) {
+        self.wake_if_settled();
+    }
+
+    fn wake_if_settled(&self) {
+        if self.stage.get() > Stage::Planning && self.is_settled() {
             self.wake_worker();
         }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.gauge.count() == 0 && self.journeys.count() == 0
+    }
+
+    /// The pool whose slots perform this operation.
+    pub(super) fn pool_of(&self, due: &DueOperation) -> usize {
+        match due.step {
+            Some(step) if self.journeys.has_own_connections(self, step) => {
+                self.workload.endpoints.len()
+            }
+            _ => due.target,
+        }
+    }
+
+    /// The connections of a new slot in this pool.
+    pub(super) fn group_of(&self, pool: usize) -> Rc<ConnectionGroup<C, N, D>> {
+        if pool < self.workload.endpoints.len() {
+            self.groups.borrow_mut().place(&self.workload, pool)
+        } else {
+            ConnectionGroup::new(&self.workload)
+        }
+    }
+
+    /// Notes that journeys are missed, since too many are in progress.
+    pub(super) fn report_journeys_cap(&self, at: u64) {
+        self.report_limit(2, "journeys", self.workload.journeys_cap, at);
     }
 
     /// Places a due operation of an open load. Returns a handle if a new slot must be made for it.
     pub(super) fn dispatch(&self, due: DueOperation) -> Option<Rc<SlotHandle>> {
         let operation = due.assignment.operation;
-        if self.gauge.count() >= self.in_flight_cap {
+        // A step is never missed: its journey has begun.
+        if due.step.is_none() && self.gauge.count() >= self.in_flight_cap {
             self.with_recorder(|recorder| recorder.miss(operation, due.intended_at));
             self.report_limit(0, "in_flight_cap", self.workload.in_flight_cap, due.dispatched_at);
             return None;
         }
         self.begin(&due);
-        let placed = self.pools.borrow_mut()[due.target].place(due);
+        let pool = self.pool_of(&due);
+        let placed = self.pools.borrow_mut()[pool].place(due);
         match placed {
             Placed::Assigned => None,
             Placed::NeedsSlot => {
@@ -194,21 +245,21 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         }
     }
 
-    /// The operation that has waited longest for this target; without one, the slot becomes idle.
+    /// The operation that has waited longest for a slot of this pool; without one, the slot becomes idle.
     ///
     /// The slot is free from its last read on, so an operation that was dispatched during the driver's farewell did
     /// not wait before its dispatch.
     pub(super) fn next_or_release(
         &self,
-        target: usize,
+        pool: usize,
         handle: &Rc<SlotHandle>,
         now: u64,
     ) -> Option<DueOperation> {
         let mut pools = self.pools.borrow_mut();
-        if let Some(due) = pools[target].next_waiting() {
+        if let Some(due) = pools[pool].next_waiting() {
             return Some(DueOperation { acquired_at: now.max(due.dispatched_at), ..due });
         }
-        let stretch = pools[target].release(Rc::clone(handle), now);
+        let stretch = pools[pool].release(Rc::clone(handle), now);
         self.note_saturation(stretch);
         None
     }
@@ -217,6 +268,12 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
     pub(super) fn waiting(&self) -> Vec<DueOperation> {
         let mut pools = self.pools.borrow_mut();
         pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.next_waiting())).collect()
+    }
+
+    /// Lets go of connections. They refer to this state, which would otherwise keep itself alive.
+    pub(super) fn release_connections(&self) {
+        self.groups.borrow_mut().clear();
+        self.journeys.clear();
     }
 
     /// Ends the open saturation intervals of the pools.
@@ -282,9 +339,9 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         self.until(|| self.exhausted.get() && self.actors.get() == 0).await;
     }
 
-    /// Resolves when nothing is in flight.
+    /// Resolves when nothing is in flight, and no journey in progress.
     pub(super) async fn settled(&self) {
-        self.until(|| self.gauge.count() == 0).await;
+        self.until(|| self.is_settled()).await;
     }
 
     /// Resolves when a task of this worker has panicked.

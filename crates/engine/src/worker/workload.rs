@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use plan::journey::{Journey, Step};
 use plan::load::Load;
+use plan::mix::Mix;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
 use record::Layout;
@@ -20,6 +22,10 @@ pub(crate) struct Workload<D: Driver> {
     pub(crate) prepared: Vec<PreparedOperation<D::Operation>>,
     /// The mix as planned.
     pub(crate) operations: Vec<Operation>,
+    /// Those that belong together.
+    pub(crate) journeys: Vec<Journey>,
+    /// Each operation as a step of its own, for users who perform some of them alone.
+    pub(crate) alone: Vec<Step>,
     /// Where operations go.
     pub(crate) endpoints: Vec<Endpoint>,
     /// The load model and its limits.
@@ -37,6 +43,8 @@ pub(crate) struct Workload<D: Driver> {
     /// Most operations in flight at a time, over all workers; an open load misses operations beyond
     /// it.
     pub(crate) in_flight_cap: u64,
+    /// Most journeys in progress at a time, over all workers; what is beyond is missed.
+    pub(crate) journeys_cap: u64,
     /// Raw samples that wait for the disk, if samples are kept.
     pub(crate) samples: Option<Backlog>,
 }
@@ -74,6 +82,24 @@ impl<D: Driver> Workload<D> {
     pub(crate) fn share(&self, total: u64, worker: usize) -> u64 {
         let (worker, workers) = (worker as u64, self.workers as u64);
         total / workers + u64::from(worker < total % workers)
+    }
+
+    /// The mix with this seed.
+    pub(crate) fn mix(&self, seed: u64) -> Mix {
+        Mix::new(&self.operations, &self.journeys, seed)
+    }
+
+    /// The journey with this index of the layout; `None` where it is that of an operation.
+    pub(crate) fn journey(&self, index: usize) -> Option<&Journey> {
+        self.journeys.get(index.checked_sub(self.operations.len())?)
+    }
+
+    /// The steps of what was drawn from the mix.
+    pub(crate) fn steps(&self, index: usize) -> &[Step] {
+        match self.journey(index) {
+            Some(journey) => &journey.steps,
+            None => std::slice::from_ref(&self.alone[index]),
+        }
     }
 
     /// The driver's notes on the operations, for the end of the trial.

@@ -74,6 +74,8 @@ pub struct Facts {
     pub status_only: Vec<String>,
     /// Operations that cycle through few rows and vary in nothing else, with the number of rows.
     pub few_requests: Vec<(String, usize)>,
+    /// Operations that are steps of journeys.
+    pub steps: Vec<String>,
     /// Whether there was a steady state.
     pub steady: SteadyStateTest,
     /// Whether targets are on this machine, so that its kernel's counters hold both sides.
@@ -115,6 +117,7 @@ impl Facts {
             confidence: trial.confidence,
             status_only: status_only(&arm.operations),
             few_requests: few_requests(&arm.operations),
+            steps: steps(&arm.operations),
             steady: SteadyStateTest::default(),
             target_is_local: arm.targets.iter().all(is_local),
             system_cores: trial.generator.placement.systems.len(),
@@ -176,6 +179,10 @@ fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
         text.split("{{").skip(1).all(|rest| rest.trim_start().starts_with("row."))
     });
     alike.map(|one| (one.name.clone(), one.row_count())).collect()
+}
+
+fn steps(operations: &[Operation]) -> Vec<String> {
+    operations.iter().filter(|one| one.is_step).map(|one| one.name.clone()).collect()
 }
 
 /// A placeholder is replaced by the address of a process that the run starts on this machine.

@@ -14,7 +14,7 @@ use crate::distribution::Values;
 /// Nanoseconds at each of the points; `None` where there is no value.
 pub(super) type Times = [Option<u64>; POINTS.len()];
 
-/// The points of each trial and compared operation.
+/// The points of each trial and compared operation or journey.
 #[derive(Debug, Default)]
 pub struct Deciles {
     operations: Vec<String>,
@@ -42,7 +42,9 @@ impl Deciles {
             let totals = if operation == names::ALL {
                 Some(trial.totals.total())
             } else {
-                trial.totals.operations.iter().find(|one| one.name == *operation).cloned()
+                let journeys = trial.totals.journeys.iter().map(|journey| &journey.totals);
+                let mut parts = trial.totals.operations.iter().chain(journeys);
+                parts.find(|one| one.name == *operation).cloned()
             };
             if let Some(totals) = totals {
                 let times = points(&totals, trial.load.model);

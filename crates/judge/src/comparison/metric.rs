@@ -116,12 +116,13 @@ pub(super) fn failures(one: &Operation) -> (u64, u64) {
     (one.planned.saturating_sub(one.succeeded), one.planned)
 }
 
-/// The numbers of one operation of a trial, or of all.
+/// The numbers of one operation or journey of a trial, or of all operations.
 pub(super) fn part<'a>(trial: &'a TrialSummary, operation: &str) -> Option<&'a Operation> {
     if is_whole(operation) {
         return Some(&trial.total);
     }
-    trial.operations.iter().find(|one| one.name == operation)
+    let journeys = trial.journeys.iter().map(|journey| &journey.whole);
+    trial.operations.iter().chain(journeys).find(|one| one.name == operation)
 }
 
 fn is_whole(operation: &str) -> bool {

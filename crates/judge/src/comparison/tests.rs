@@ -3,7 +3,10 @@ use plan::plan::TrialPlan;
 use record::Outcome;
 use record::summary::{Change, Comparison, Summary};
 
-use crate::simulated::{Op, designed, designed_with, file};
+use super::metric::ComparedMetric;
+use crate::simulated::{
+    Op, Visit, designed, designed_with, file, journeys_file, simulate_journeys,
+};
 
 /// Two factors; one of them is compared in these metrics.
 fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> String {
@@ -325,4 +328,16 @@ fn a_few_crowded_blocks_are_told_beside_the_answer() {
     assert!(p50.note.as_deref().unwrap().starts_with("in 3 of 10 blocks the generator waited"));
     let six = in_a_crowd(|trial| trial.block <= 6);
     assert_eq!(six.comparisons[1].result, Change::Undecided, "most of them");
+}
+
+#[test]
+fn a_comparison_may_be_about_whole_journeys() {
+    let load = "rate = \"100/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+    let visit = |_| Visit::of([1_000_000, 2_000_000, 3_000_000], 94_000_000);
+    let made = simulate_journeys(&journeys_file(load, &[]), 100, 1_000, visit);
+    let trial = &made.summary().arms[0].trials[0];
+    let value = |name: &str, of: &str| ComparedMetric::named(name)?.value(trial, of);
+    assert_eq!(value("mean", "visit"), Some(100e6));
+    assert_eq!(value("goodput", "visit"), Some(100.0));
+    assert_eq!(value("mean", "no such journey"), None);
 }

@@ -42,7 +42,8 @@ pub fn identities(trial: &TrialSummary, context: &Context) -> Option<String> {
     wrong.or_else(|| operations(trial).find_map(within_operation))
 }
 
-fn within_operation(operation: &Operation) -> Option<String> {
+/// Of an operation, or of whole journeys.
+pub(super) fn within_operation(operation: &Operation) -> Option<String> {
     let failures: u64 = operation.failures.values().sum();
     let equal = [
         ("failures by kind are not its failed ones", failures, operation.failed),

@@ -1,14 +1,15 @@
-//! Rules A1 to A18: arithmetic that every report must satisfy. Our own reports are checked before they are shown.
+//! Rules A1 to A19: arithmetic that every report must satisfy. Our own reports are checked before they are shown.
 //!
 //! Pure functions of a trial's summary. Not here: the consequences of a contradiction (see [`crate::findings`]).
 //!
 //! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution), `flow` (rates,
-//! concurrency, parts, units); [`times`] is the arithmetic of one distribution, which also checks reports of other
+//! concurrency, parts, units), `journeys` (whole journeys and their steps); [`times`] is the arithmetic of one distribution, which also checks reports of other
 //! tools (rules R01 to R03 and A6 of `audit`; here A4, A5 and A6).
 
 mod context;
 mod counts;
 mod flow;
+mod journeys;
 mod shape;
 pub mod times;
 
@@ -19,7 +20,7 @@ use record::summary::{Distribution, TrialSummary};
 /// Two numbers of a report that contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The rule, `A1` to `A18`.
+    /// The rule, `A1` to `A19`.
     pub rule: &'static str,
     /// The numbers that contradict each other.
     pub claim: String,
@@ -28,7 +29,7 @@ pub struct Contradiction {
 /// One rule of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its name, `A1` to `A18`.
+    /// Its name, `A1` to `A19`.
     pub id: &'static str,
     /// What must hold.
     pub means: &'static str,
@@ -127,6 +128,11 @@ pub const RULES: &[Rule] = &[
         means: "rate times time is not off by a power of a thousand: units are not mixed up.",
         check: |trial, _| flow::units(trial),
     },
+    Rule {
+        id: "A19",
+        means: "every planned journey is in exactly one bucket, and each step is reached or skipped by the journeys that came out of the step before it.",
+        check: |trial, _| journeys::identities(trial),
+    },
 ];
 
 /// Every contradiction of a trial's summary; empty for a sound one.
@@ -137,10 +143,11 @@ pub fn contradictions(trial: &TrialSummary, context: &Context) -> Vec<Contradict
     RULES.iter().filter_map(broken).collect()
 }
 
-/// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out, since its moments
+/// The first non-empty distribution of an operation or a journey that breaks a rule. `outcome_time` is left out, since its moments
 /// cover succeeded operations only.
 fn each(trial: &TrialSummary, check: fn(&Distribution) -> Option<String>) -> Option<String> {
-    let named = operations(trial).flat_map(|operation| {
+    let journeys = trial.journeys.iter().map(|journey| &journey.whole);
+    let named = operations(trial).chain(journeys).flat_map(|operation| {
         [
             ("response time", &operation.response_time),
             ("service time", &operation.service_time),

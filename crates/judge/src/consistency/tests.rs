@@ -1,7 +1,9 @@
-use record::summary::{Grade, Model, TrialSummary, Validity};
+use record::FailureKind;
+use record::summary::{Grade, Journey, Model, TrialSummary, Validity};
 
 use super::*;
 use crate::example;
+use crate::simulated::{EndedAt, Visit, journeys_file, simulate_journeys};
 
 const CONTEXT: Context =
     Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None, little: None };
@@ -145,4 +147,52 @@ fn what_a_closed_load_began_before_the_phase_contradicts_nothing() {
     assert_eq!(little(Model::Closed, 40.0), None);
     assert!(little(Model::Closed, 40.1).is_some(), "there are no more");
     assert!(little(Model::Open, 40.0).is_some());
+}
+
+/// 1,000 journeys: some miss, some end at a step, some are abandoned in a step or while they wait.
+fn visits() -> TrialSummary {
+    let load = "rate = \"100/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+    let made = simulate_journeys(&journeys_file(load, &[]), 100, 1_000, |index| Visit {
+        opens: index.is_multiple_of(2),
+        ended: match index % 50 {
+            1 => EndedAt::Missed,
+            3 => EndedAt::Step(1, FailureKind::Timeout),
+            4 => EndedAt::Step(2, FailureKind::Status),
+            5 => EndedAt::Before(1),
+            6 => EndedAt::In(2),
+            _ => EndedAt::Last,
+        },
+        ..Visit::of([1_234_567, 2_345_678, 3_456_789], 50_000_001)
+    });
+    made.summary().arms.remove(0).trials.remove(0)
+}
+
+#[test]
+fn journeys_add_up_from_step_to_step() {
+    let trial = visits();
+    let whole = &trial.journeys[0].whole;
+    assert_eq!((whole.planned, whole.missed(), whole.abandoned, whole.failed), (1_000, 20, 40, 40));
+    let came: Vec<_> =
+        trial.journeys[0].steps.iter().map(|one| (one.reached, one.skipped, one.ended)).collect();
+    assert_eq!(came, [(980, 0, 0), (960, 0, 20), (500, 440, 20)]);
+    assert_eq!(contradictions(&trial, &CONTEXT), []);
+}
+
+#[test]
+fn a_journey_that_appears_or_vanishes_between_steps_is_caught() {
+    let corruptions: [fn(&mut Journey); 8] = [
+        |journey| journey.whole.abandoned -= 1,
+        |journey| journey.whole.planned -= 1,
+        |journey| journey.whole.succeeded += 1,
+        |journey| journey.whole.failed -= 1,
+        |journey| journey.steps[0].reached += 1,
+        |journey| journey.steps[1].succeeded -= 1,
+        |journey| journey.steps[1].ended += 1,
+        |journey| journey.steps[2].skipped += 1,
+    ];
+    for (place, corrupt) in corruptions.into_iter().enumerate() {
+        let mut trial = visits();
+        corrupt(&mut trial.journeys[0]);
+        assert_eq!(rules(&trial), ["A19"], "corruption {place}");
+    }
 }

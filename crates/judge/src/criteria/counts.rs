@@ -175,7 +175,7 @@ pub(super) struct All<'a> {
 
 impl<'a> All<'a> {
     pub(super) fn of(&self, scope: Scope) -> &'a OperationTotals {
-        scope.map_or(self.total, |place| &self.totals.operations[place])
+        scope.map_or(self.total, |place| self.totals.part(place))
     }
 
     /// `None` for an item that no answer carried.

@@ -395,7 +395,7 @@ fn counted(plan: &Plan, arm: usize) -> impl Iterator<Item = &TrialPlan> {
 /// which begins as many as it can.
 fn numbers(plan: &Plan, arm: usize) -> Option<Vec<Vec<u64>>> {
     let trials = counted(plan, arm).map(|trial| {
-        let mut sums = vec![0; plan.arms[arm].operations.len()];
+        let mut sums = vec![0; plan.arms[arm].names().len()];
         for operation in planned(&plan.arms[arm], trial)? {
             sums[operation] += 1;
         }
@@ -412,7 +412,7 @@ fn planned(arm: &Arm, trial: &TrialPlan) -> Option<impl Iterator<Item = usize>> 
         (_, Stop::Operations { count }) => usize::try_from(count).unwrap_or(usize::MAX),
         (_, Stop::Duration { .. }) => return None,
     };
-    let mix = Mix::new(&arm.operations, trial.seed);
+    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed);
     Some(mix.take(count).map(|assignment| assignment.operation))
 }
 

@@ -129,7 +129,7 @@ impl Evaluation {
     pub(crate) fn begin_trial(&mut self, trial: &TrialFacts, total: &OperationTotals) {
         self.current = Counts::new(&self.criterion);
         self.current.long_windows.begin(trial.window_ns);
-        let whole = self.scopes.whole.map_or(total, |at| &trial.totals.operations[at]);
+        let whole = self.scopes.whole.map_or(total, |at| trial.totals.part(at));
         if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
             let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
             self.threshold.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);

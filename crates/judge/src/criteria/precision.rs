@@ -68,7 +68,7 @@ struct Collected {
 impl Precision {
     /// An empty record for a trial of this arm.
     pub fn new(plan: &Plan, arm: &Arm) -> Self {
-        let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
+        let names = arm.names();
         let mut precision = Self { series: Vec::new() };
         for criterion in &plan.criteria {
             let operation = criterion.operation.as_deref();

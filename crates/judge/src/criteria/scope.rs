@@ -4,7 +4,8 @@ use plan::criterion::{Criterion, Metric, RatioSide};
 use plan::plan::Arm;
 use record::{FailureKind, OperationTotals, OperationWindow, Window};
 
-/// The operations that a criterion, or a side of its ratio, covers: the one at this place, or all.
+/// The operations that a criterion, or a side of its ratio, covers: the one at this place, or all. The places of
+/// journeys are after those of operations.
 pub(super) type Scope = Option<usize>;
 
 /// The place of an operation among those of an arm; `None` if the arm has no such operation.
@@ -26,7 +27,7 @@ pub(super) struct Scopes {
 impl Scopes {
     /// `None` where the arm lacks one of the operations.
     pub(super) fn of(criterion: &Criterion, arm: &Arm) -> Option<Self> {
-        let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
+        let names = arm.names();
         let whole = scope(&names, criterion.operation.as_deref())?;
         let side = |term: &RatioSide| scope(&names, term.operation.as_deref());
         let sides = match &criterion.metric {
@@ -40,7 +41,7 @@ impl Scopes {
 /// The part of one operation, or the parts of all of them.
 pub(super) fn parts(window: &Window, scope: Scope) -> &[OperationWindow] {
     match scope {
-        Some(place) => window.operations.get(place).map_or(&[], std::slice::from_ref),
+        Some(place) => window.part(place).map_or(&[], std::slice::from_ref),
         None => &window.operations,
     }
 }

@@ -7,6 +7,7 @@ use super::*;
 
 mod drift;
 mod findings;
+mod journeys;
 mod kinds;
 mod trial_states;
 
@@ -275,6 +276,7 @@ fn nothing_measured_is_no_pass() {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
         spans: vec!["connect".into()],
+        journeys: Vec::new(),
     });
     let judged = made.summary().criteria;
     assert!(judged.iter().all(|one| one.result == Inconclusive), "{judged:?}");

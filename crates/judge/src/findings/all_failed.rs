@@ -95,7 +95,7 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
         (FailureKind::Status, 421) => "correct the host name of the target's URL",
         (FailureKind::Status, 429) => "lift the target's rate limit for this load",
         (FailureKind::Status, 300..=399) => {
-            "name the address that the redirect leads to: redirects are not followed"
+            "name the address that the redirect leads to, or follow redirects with `follow = 10`"
         }
         (FailureKind::Status, 502..=504) => {
             "look for the service behind the target, and start the load once it is ready"
@@ -107,6 +107,12 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
         }
         (FailureKind::WrongContent, _) => {
             "compare the expectation with an answer: `proofload check --try` shows both"
+        }
+        (FailureKind::Capture, _) => {
+            "compare the `capture` with an answer: `proofload check --try` shows both"
+        }
+        (FailureKind::Redirect, _) => {
+            "raise `follow`, or name the address that the redirect leads to"
         }
         (FailureKind::TooLarge, _) => "ask for less, or leave out expectations on the body",
         (FailureKind::Permanent | FailureKind::Transient, _) => {

@@ -16,7 +16,7 @@ pub const AUDIT: FindingKind = FindingKind {
     severity: Severity::Error,
     clearest: None,
     title: "the report contradicts itself",
-    explain: "Every summary is checked with rules A1 to A18 before it is shown: sums, orders, bounds \
+    explain: "Every summary is checked with rules A1 to A19 before it is shown: sums, orders, bounds \
               between mean and quantiles, Little's law. A contradiction in a report of this \
               instrument is a bug of this instrument. Do not use the numbers; please report it.",
     check: Check::Trial(|case| {

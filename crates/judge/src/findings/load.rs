@@ -1,12 +1,13 @@
 //! Findings about the load and how the trial went.
 
 use record::Role;
-use record::summary::{Model, Severity};
+use record::summary::{Distribution, Model, Severity, TrialSummary};
 
 use super::codes::{INTERRUPTED, ROLE};
 use super::kind::{Check, FindingKind, Noticed};
 use crate::case::{Case, Facts};
 use crate::concurrency;
+use crate::validity;
 use plan::number::{count, duration, percent, rate, significant};
 
 /// The target could not keep up.
@@ -18,26 +19,45 @@ pub const OVERLOAD: FindingKind = FindingKind {
     explain: "So many operations were in flight that a full time-out's worth of the planned rate (and \
               a fifth more) was outstanding. Operations beyond that cap were not begun: they are \
               counted as missed, and as slower than all others. From this point on the load is no \
-              longer open, and every criterion fails. Lower the rate.",
+              longer open, and every criterion fails. The same holds for journeys in progress. Lower the rate.",
     check: Check::Trial(|case| {
-        let accounting = &case.trial.accounting;
-        if accounting.missed == 0 || case.facts.interrupted || case.facts.died.is_some() {
+        if case.facts.interrupted || case.facts.died.is_some() {
             return None;
         }
-        let claim = format!(
-            "the target could not hold {}: {} of {} planned operations were never begun, because the \
-             in-flight cap was reached",
-            rate(case.trial.rates.offered),
-            count(accounting.missed),
-            count(accounting.planned),
-        );
-        let advice = format!("lower the rate; {} were completed", rate(case.trial.rates.completed));
-        let noticed = Noticed::new(claim, advice)
-            .with("missed", accounting.missed)
-            .with("in_flight_max", case.trial.in_flight.max);
-        Some(noticed)
+        missed_operations(case).or_else(|| missed_journeys(case))
     }),
 };
+
+fn missed_operations(case: &Case<'_>) -> Option<Noticed> {
+    let accounting = &case.trial.accounting;
+    if accounting.missed == 0 {
+        return None;
+    }
+    let claim = format!(
+        "the target could not hold {}: {} of {} planned operations were never begun, because the \
+         in-flight cap was reached",
+        rate(case.trial.rates.offered),
+        count(accounting.missed),
+        count(accounting.planned),
+    );
+    let advice = format!("lower the rate; {} were completed", rate(case.trial.rates.completed));
+    let noticed = Noticed::new(claim, advice)
+        .with("missed", accounting.missed)
+        .with("in_flight_max", case.trial.in_flight.max);
+    Some(noticed)
+}
+
+fn missed_journeys(case: &Case<'_>) -> Option<Noticed> {
+    let (missed, planned) = validity::missed_journeys(case.trial);
+    let claim = format!(
+        "the target could not hold the rate: {} of {} planned journeys were never begun, because too \
+         many were in progress",
+        count(missed),
+        count(planned),
+    );
+    let noticed = Noticed::new(claim, "lower the rate of journeys").with("missed", missed);
+    (missed > 0).then_some(noticed)
+}
 
 /// A process under test ended.
 pub const PROCESS_DIED: FindingKind = FindingKind {
@@ -116,7 +136,9 @@ pub const THINK_TIME_CEILING: FindingKind = FindingKind {
     explain: "N users who think for Z and wait R for each answer make N/(Z+R) operations a second, \
               whatever the target could do. Where Z is nine tenths of the cycle or more, the \
               throughput says how patient the users are and next to nothing about the target (rule \
-              R13). To learn how much load the target sustains, offer a rate, or use more users.",
+              R13). For users who perform journeys, R is the time of a journey without thinking, and Z \
+              holds the think times within it. To learn how much load the target sustains, offer a \
+              rate, or use more users.",
     check: Check::Trial(think_time_ceiling),
 };
 
@@ -203,30 +225,77 @@ pub const SHORT: FindingKind = FindingKind {
 
 fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
     let trial = case.trial;
-    let think = case.facts.think_mean_ns.filter(|_| trial.load.model == Model::Users)? as f64 / 1e9;
+    let pause = case.facts.think_mean_ns.filter(|_| trial.load.model == Model::Users)?;
     let users = f64::from(trial.load.users?);
-    let answer = trial.total.response_time.mean_ns as f64 / 1e9;
-    let ceiling = users / (think + answer);
-    let seen = trial.rates.completed;
-    let near = (seen - ceiling).abs() < 0.03 * seen;
-    if !near || think / (think + answer) < 0.9 {
+    let cycle = if trial.journeys.is_empty() {
+        Cycle::of_operations(trial, pause)
+    } else {
+        Cycle::of_journeys(trial, pause, &case.facts.steps)
+    };
+    let ceiling = users / (cycle.thinking + cycle.waiting);
+    let near = (cycle.rate - ceiling).abs() < 0.03 * cycle.rate;
+    if !near || cycle.thinking / (cycle.thinking + cycle.waiting) < 0.9 {
         return None;
     }
     let claim = format!(
         "the throughput is the users' think time: {} users / ({} s thinking + {} waiting) = {}, and {} \
-         were completed",
+         were {}",
         count(users as u64),
-        significant(think),
-        duration(trial.total.response_time.mean_ns),
+        significant(cycle.thinking),
+        duration((cycle.waiting * 1e9).round() as u64),
         rate(ceiling),
-        rate(seen),
+        rate(cycle.rate),
+        cycle.counted,
     );
     let noticed = Noticed::new(
         claim,
         "offer a rate instead of users to learn how much load the target sustains",
     )
     .with("ceiling_rate", ceiling)
-    .with("completed_rate", seen)
-    .with("think_mean_ns", case.facts.think_mean_ns);
+    .with("completed_rate", cycle.rate)
+    .with("think_mean_ns", (cycle.thinking * 1e9).round() as u64);
     Some(noticed)
+}
+
+/// What a user does again and again. Times in seconds.
+struct Cycle {
+    thinking: f64,
+    waiting: f64,
+    /// How many were seen in a second.
+    rate: f64,
+    counted: &'static str,
+}
+
+impl Cycle {
+    fn of_operations(trial: &TrialSummary, pause: u64) -> Self {
+        Self {
+            thinking: pause as f64 / 1e9,
+            waiting: trial.total.response_time.mean_ns as f64 / 1e9,
+            rate: trial.rates.completed,
+            counted: "completed",
+        }
+    }
+
+    /// Of journeys, and of operations that are no step of one. `steps`: operations that are.
+    fn of_journeys(trial: &TrialSummary, pause: u64, steps: &[String]) -> Self {
+        let alone = trial.operations.iter().filter(|one| !steps.contains(&one.name));
+        let journeys = trial.journeys.iter().map(|journey| &journey.whole);
+        let (mut ended, mut whole, mut without, mut planned) = (0.0, 0.0, 0.0, 0.0);
+        for (one, thinks) in journeys.map(|one| (one, true)).chain(alone.map(|one| (one, false))) {
+            let times = |times: &Distribution| times.mean_ns as f64 / 1e9 * one.succeeded as f64;
+            let response = times(&one.response_time);
+            ended += one.succeeded as f64;
+            whole += response;
+            without += if thinks { times(&one.service_time) } else { response };
+            planned += one.planned as f64;
+        }
+        let mean = |sum: f64| if ended > 0.0 { sum / ended } else { 0.0 };
+        let seconds = trial.phases.measure_ns.max(1) as f64 / 1e9;
+        Self {
+            thinking: pause as f64 / 1e9 + mean(whole - without),
+            waiting: mean(without),
+            rate: planned / seconds,
+            counted: "begun",
+        }
+    }
 }

@@ -5,8 +5,8 @@ use record::summary::{Arm, Capacity, Comparison, Finding, Scaling};
 use super::kind::{Check, FindingKind, Noticed};
 use super::{
     all_failed, answers, capacity, compared_while_bound, criterion, design, distribution,
-    execution, generator, kernel, level_adds_in_part, level_adds_outside, load, noise, parts, race,
-    run, scaling, signatures, steady, time_patterns, under_test, work,
+    execution, generator, journeys, kernel, level_adds_in_part, level_adds_outside, load, noise,
+    parts, race, run, scaling, signatures, steady, time_patterns, under_test, work,
 };
 use crate::case::{Case, RunView};
 
@@ -46,6 +46,8 @@ pub const TABLE: &[FindingKind] = &[
     compared_while_bound::COMPARED_WHILE_BOUND,
     load::POOL_LIMITED,
     answers::FAILURES,
+    journeys::ENDS_EARLY,
+    journeys::CAPTURE_FAILS,
     kernel::ACCEPT_QUEUE,
     kernel::SYN_QUEUE,
     kernel::LISTEN_DROPS,
@@ -83,6 +85,7 @@ pub const TABLE: &[FindingKind] = &[
     under_test::PLANNED_FAULTS,
     under_test::CPU_BOUND,
     parts::IN_ONE,
+    journeys::STEP_DOMINATES,
     scaling::NO_SCALING,
     distribution::ALONE,
     work::FEW_REQUESTS,

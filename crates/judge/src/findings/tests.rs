@@ -8,6 +8,7 @@ use crate::simulated::{Op, Simulated, file, simulate};
 mod causes;
 mod groups;
 mod held_up;
+mod journeys;
 mod level_adds_in_part;
 mod level_adds_outside;
 mod parts;

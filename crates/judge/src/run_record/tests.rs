@@ -21,7 +21,11 @@ fn window(number: u64) -> Window {
         service_time: None,
     };
     let home = part(3, &[1_000_000, 2_000_000], vec![(FailureKind::Reset, 1)]);
-    Window { number, operations: vec![home, part(1, &[90_000_000], Vec::new())] }
+    Window {
+        number,
+        operations: vec![home, part(1, &[90_000_000], Vec::new())],
+        ..Window::default()
+    }
 }
 
 /// A folder as the engine and the binary write it, with two windows.
@@ -31,6 +35,7 @@ fn stored() -> MemoryFolder {
         operations: vec!["home".into(), "search".into()],
         items: vec![Vec::new(); 2],
         spans: Vec::new(),
+        journeys: Vec::new(),
     };
     let mut totals = Totals::new(&layout);
     totals.operations[0].response_time.record(1_000_000);

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use record::summary::{
-    Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates,
-    TrialSummary, Validity,
+    Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Journey, Observer, Operation,
+    Rates, TrialSummary, Validity,
 };
-use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
+use record::{
+    ItemTotals, JourneyTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan,
+    hlog,
+};
 use stats::Histogram;
 use stats::dispersion::Dispersion;
 
@@ -41,12 +44,18 @@ pub fn summarise(
     let operations = &facts.totals.operations;
     let mut followed: Vec<OperationSeries> =
         operations.iter().chain([&total]).map(OperationSeries::new).collect();
+    let journeys = facts.totals.journeys.iter();
+    let mut journeys: Vec<OperationSeries> =
+        journeys.map(|journey| OperationSeries::new(&journey.totals)).collect();
     let about = evaluations.iter_mut().filter(|evaluation| evaluation.is_about(&facts.arm));
     let mut about: Vec<&mut Evaluation> = about.collect();
     about.iter_mut().for_each(|evaluation| evaluation.begin_trial(facts, &total));
     let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
+        for (series, part) in journeys.iter_mut().zip(&window.journeys) {
+            series.add(window.number, part);
+        }
         points.add(window);
         over_time.add(window);
         about.iter_mut().for_each(|evaluation| evaluation.add_window(window));
@@ -61,7 +70,10 @@ pub fn summarise(
     }
     let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
     let steady = points.judge(&facts.totals.dispatch_lag, u64::from(facts.index));
-    Ok((put_together(input, &total, &followed), sums, steady))
+    let mut trial = put_together(input, &total, &followed);
+    let totals = facts.totals.journeys.iter().zip(&journeys);
+    trial.journeys = totals.map(|(totals, series)| journey(input, totals, series)).collect();
+    Ok((trial, sums, steady))
 }
 
 fn follow(followed: &mut [OperationSeries], window: &Window) {
@@ -119,12 +131,17 @@ fn put_together(
         in_flight: facts.in_flight,
         operations,
         total: operation(input, total, all),
+        journeys: Vec::new(),
         generator: generator(facts, total, &all.response),
         systems: facts.systems.clone(),
         observers: facts.observers.iter().map(observer).collect(),
         kernel: facts.kernel.clone(),
         first_failures: facts.first_failures.clone(),
     }
+}
+
+fn journey(input: &TrialInput<'_>, totals: &JourneyTotals, series: &OperationSeries) -> Journey {
+    Journey { whole: operation(input, &totals.totals, series), steps: totals.steps.clone() }
 }
 
 fn accounting(total: &OperationTotals) -> Accounting {

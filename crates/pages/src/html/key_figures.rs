@@ -1,6 +1,6 @@
 //! The few figures that a reader needs first.
 
-use record::summary::{Grade, Model, Summary, TrialSummary};
+use record::summary::{Distribution, Grade, Model, Operation, Summary, TrialSummary};
 use serde::Serialize;
 
 use crate::tables::times;
@@ -14,19 +14,37 @@ pub struct KeyFigure {
     detail: String,
 }
 
-/// Key figures of a run with a single trial; none for several trials, which must be compared.
+/// Key figures of a run with a single trial; none for several trials, which must be compared. They are those of the
+/// journey if there is one.
 pub fn figures(summary: &Summary) -> Vec<KeyFigure> {
     let mut trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     match (trials.next(), trials.next()) {
-        (Some(trial), None) => vec![
-            throughput(trial),
-            time(trial, 0.5),
-            time(trial, 0.99),
-            unsuccessful(trial),
-            lag(trial),
-        ],
+        (Some(trial), None) => match &trial.journeys[..] {
+            [journey] => of_journey(trial, &journey.whole),
+            _ => vec![
+                throughput(trial),
+                time(trial, 0.5),
+                time(trial, 0.99),
+                unsuccessful(trial),
+                lag(trial),
+            ],
+        },
         _ => Vec::new(),
     }
+}
+
+fn of_journey(trial: &TrialSummary, whole: &Operation) -> Vec<KeyFigure> {
+    let share = whole.succeeded as f64 / whole.planned.max(1) as f64;
+    let detail = format!("{} of {}", number::count(whole.succeeded), number::count(whole.planned));
+    let succeeded =
+        KeyFigure { label: "Journeys succeeded".to_owned(), value: number::percent(share), detail };
+    vec![
+        succeeded,
+        quantile(trial, "Journey time", &whole.response_time, 0.5),
+        quantile(trial, "Journey time", &whole.response_time, 0.99),
+        quantile(trial, "Without thinking", &whole.service_time, 0.5),
+        lag(trial),
+    ]
 }
 
 fn throughput(trial: &TrialSummary) -> KeyFigure {
@@ -46,6 +64,10 @@ fn time(trial: &TrialSummary, q: f64) -> KeyFigure {
     } else {
         ("Service time", &trial.total.service_time)
     };
+    quantile(trial, what, times, q)
+}
+
+fn quantile(trial: &TrialSummary, what: &str, times: &Distribution, q: f64) -> KeyFigure {
     let entry = times.quantiles.iter().find(|entry| entry.q == q);
     let value = number::duration_or(entry.and_then(|entry| entry.observed_ns), "–");
     let detail = match entry {

@@ -7,6 +7,7 @@ mod axis;
 mod data;
 mod dose;
 mod forest;
+mod funnel;
 mod key_figures;
 mod percentiles;
 mod scaling;
@@ -16,7 +17,7 @@ use std::io::{self, Write};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
 use record::folder::Folder;
-use record::summary::Summary;
+use record::summary::{Summary, TrialSummary};
 use serde::Serialize;
 
 use super::outline::{self, Rank, Section};
@@ -65,6 +66,8 @@ struct PageSection {
     lead: String,
     trial: Option<u32>,
     tables: Vec<Table>,
+    /// The picture beside each of the tables.
+    funnels: Vec<Option<funnel::Funnel>>,
     /// Whether the page has charts of the trial.
     charts: bool,
 }
@@ -134,7 +137,16 @@ fn picture(run: &RunRecord) -> Option<u32> {
 
 fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<PageSection> {
     let has_windows = |trial| run.trials.iter().any(|record| record.index == trial);
+    let trials: Vec<&TrialSummary> = run.summary.arms.iter().flat_map(|arm| &arm.trials).collect();
+    // Where the answer has a section for each trial, the picture is there, and not again among the details.
+    let drawn: &[&str] =
+        if trials.len() <= outline::FEW_TRIALS { &["journeys", "times"] } else { &["trial"] };
+    let of = |section: &Section| {
+        let trial = section.trial.filter(|_| drawn.contains(&section.id))?;
+        trials.iter().find(|one| one.index == trial).copied()
+    };
     let part = |section: Section| PageSection {
+        funnels: funnel::pictures(of(&section), &section.tables),
         id: section.id,
         folded: section.rank == Rank::Detail,
         charts: section.id == "trial"

@@ -35,9 +35,13 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
         "otherwise",
     ];
     let title = if has_arms { "Accounting by arm" } else { "Accounting" };
+    let has_journeys = summary.counted().any(|trial| !trial.journeys.is_empty());
     let mut table = Table::new("accounting-by-arm", title, &columns);
     let named = name_counts(&mut table, &arms);
     let names = Arms::head(summary, &mut table, 0);
+    if has_journeys {
+        table.columns[1].title = "journey or operation".to_owned();
+    }
     arms.iter().for_each(|arm| arm.push(&names, named, &mut table));
     if !observers.is_empty() {
         table.note = Some(note(&observers, &table));
@@ -96,7 +100,7 @@ const NOTHING: &str = "–";
 /// All trials of an arm that count, together.
 struct ArmCounts<'a> {
     arm: &'a str,
-    /// Each operation, and all of them where there are several.
+    /// Each journey, each operation, and all operations where there are several.
     lines: Vec<OperationCounts<'a>>,
     observers: BTreeMap<&'a str, ObserverCounts<'a>>,
 }
@@ -130,6 +134,9 @@ impl<'a> ArmCounts<'a> {
     }
 
     fn add(&mut self, trial: &'a TrialSummary) {
+        for journey in &trial.journeys {
+            self.line(&journey.whole.name).add(&journey.whole);
+        }
         let total = (trial.operations.len() > 1).then_some(&trial.total);
         for operation in trial.operations.iter().chain(total) {
             self.line(&operation.name).add(operation);

@@ -4,13 +4,15 @@
 //! [`percentiles`] of all arms; [`capacity`] is a search; [`scaling`] is closed loads of different sizes; [`run`] has
 //! tables of the whole run, [`outcome`] the failures in it; [`accounting`] has the outcomes of all operations by arm,
 //! and [`observed`] the observers' results; [`parts`] and [`phases`] show where the time went, [`work`] its processor
-//! time; [`trial`] has tables of one trial; `times` those of response and service time.
+//! time; [`trial`] has tables of one trial; [`journeys`] those of its journeys; `times` those of response and service
+//! time.
 
 pub mod accounting;
 mod arms;
 pub mod capacity;
 pub mod comparison;
 pub mod dose;
+pub mod journeys;
 pub mod observed;
 pub mod outcome;
 pub mod parts;

@@ -12,11 +12,14 @@ const KINDS: usize = 6;
 /// The most characters of an example of a failure.
 const SEEN: usize = 80;
 
-/// A sentence that all operations succeeded, if they did; none for a search, where failures are part of the answer.
+/// A sentence that all operations succeeded, if they and all journeys did; none for a search, where failures are part of the answer.
 pub fn none_failed(summary: &Summary) -> Option<String> {
     let (lost, planned) = lost(summary);
     let told = format!("No failures: all {} planned operations succeeded.", count(planned));
-    (planned > 0 && lost == 0).then_some(told)
+    let whole = |trial: &TrialSummary| {
+        trial.journeys.iter().all(|one| one.whole.succeeded == one.whole.planned)
+    };
+    (planned > 0 && lost == 0 && shown(summary).all(whole)).then_some(told)
 }
 
 /// How many operations did not succeed, and how many were planned.

@@ -8,39 +8,52 @@ use judge::concurrency;
 use plan::number;
 use plan::printable::printable;
 
-const COLUMNS: [&str; 6] =
+pub(super) const COLUMNS: [&str; 6] =
     ["operation", "", "#claimed", "#95 % interval", "#observed in this sample", "#a claim needs"];
 
 /// The main time of the load, in one table with a line per operation: response time of an open load, service time of
 /// a closed one. Each cell has its interval in a second line.
 pub fn in_short(trial: &TrialSummary) -> Option<Table> {
     let open = trial.load.model == Model::Open;
-    let times =
-        |one: &Operation| if open { one.response_time.clone() } else { one.service_time.clone() };
     let single = trial.operations.len() == 1;
     let parts = trial.operations.iter().filter(|_| !single);
-    let named = [&trial.total].into_iter().chain(parts).map(|one| {
+    let lines = [&trial.total].into_iter().chain(parts).map(|one| {
         let name = if single { &trial.operations[0].name } else { &one.name };
-        (name, times(one))
+        let times = if open { &one.response_time } else { &one.service_time };
+        (vec![name.clone()], times)
     });
-    let shown: Vec<(&String, Distribution)> = named.filter(|(_, one)| one.count > 0).collect();
-    let claimed = |q: f64| shown.iter().any(|(_, one)| grade(one, q).is_some_and(is_claimed));
-    let quantiles: Vec<f64> = BRIEF.into_iter().filter(|&q| q < 0.999 || claimed(q)).collect();
-    let mut table = Table::new("times", title(trial), &["operation"]);
+    let table = Table::new("times", title(trial), &["operation"]);
+    compact_table(table, trial, "operations", lines.collect())
+}
+
+/// Adds a line for each distribution that has values: its names, main quantiles and greatest value. `what`: what the
+/// values are of, in the plural.
+pub(super) fn compact_table(
+    mut table: Table,
+    trial: &TrialSummary,
+    what: &str,
+    mut lines: Vec<(Vec<String>, &Distribution)>,
+) -> Option<Table> {
+    lines.retain(|(_, one)| one.count > 0);
+    let claimed = |q: f64| lines.iter().any(|(_, one)| grade(one, q).is_some_and(is_claimed));
+    // With a second column of words, a terminal of 80 columns has no room for p99.9.
+    let has_room = table.columns.len() == 1;
+    let is_shown = |q: f64| q < 0.999 || (has_room && claimed(q));
+    let quantiles: Vec<f64> = BRIEF.into_iter().filter(|&q| is_shown(q)).collect();
     let figures = |title: String| Column { title, figures: true };
     table.columns.extend(quantiles.iter().map(|&q| figures(number::percentile(q))));
     table.columns.push(figures("max".to_owned()));
-    for (name, distribution) in &shown {
+    for (names, distribution) in &lines {
         let entry = |q: &f64| distribution.quantiles.iter().find(|entry| entry.q == *q);
         let cell = |q: &f64| entry(q).map_or_else(|| "–".to_owned(), |one| compact(one, trial));
-        let mut row = vec![printable(name).into_owned()];
+        let mut row: Vec<String> = names.iter().map(|name| printable(name).into_owned()).collect();
         row.extend(quantiles.iter().map(cell));
         row.push(number::duration(distribution.max_ns));
         table.rows.push(row);
     }
     let grades: Vec<Grade> =
-        shown.iter().flat_map(|(_, one)| quantiles.iter().filter_map(|&q| grade(one, q))).collect();
-    table.note = Some(legend(&grades));
+        lines.iter().flat_map(|(_, one)| quantiles.iter().filter_map(|&q| grade(one, q))).collect();
+    table.note = Some(legend(what, &grades));
     table.unless_empty()
 }
 
@@ -75,16 +88,20 @@ fn interval(entry: &Quantile) -> String {
     }
 }
 
-fn legend(grades: &[Grade]) -> String {
+fn legend(what: &str, grades: &[Grade]) -> String {
     let marks = [(Grade::Indicative, "; ~ indicative"), (Grade::Refused, "; ( ) not claimed")];
     let used = marks.into_iter().filter(|(grade, _)| grades.contains(grade)).map(|(_, text)| text);
     let marks: String = used.collect();
-    format!("Of operations that succeeded; 95 % intervals{marks}")
+    format!("Of {what} that succeeded; 95 % intervals{marks}")
 }
 
 /// Heading of a table of the main time.
 fn title(trial: &TrialSummary) -> String {
-    if trial.load.model == Model::Open {
+    if !trial.journeys.is_empty() {
+        // The rate and the users are those of journeys.
+        let time = if trial.load.model == Model::Open { "Response" } else { "Service" };
+        format!("{time} time of operations")
+    } else if trial.load.model == Model::Open {
         let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
         format!("Response time at {}", number::rate(offered))
     } else {
@@ -137,38 +154,40 @@ pub fn actors(trial: &TrialSummary) -> String {
 fn fill(table: &mut Table, trial: &TrialSummary, times: fn(&Operation) -> &Distribution) {
     let single = trial.operations.len() == 1;
     let closed = trial.load.model != Model::Open;
-    // Only outcome time includes operations that never succeeded; in other tables, the value is beyond the
-    // histogram's range.
-    let without_time =
-        if table.id == "outcome-time" { "never succeeded" } else { "beyond the range" };
     let main = (table.id == "response-time") || (closed && table.id == "service-time");
     let parts = trial.operations.iter().filter(|_| !single);
     for operation in [&trial.total].into_iter().chain(parts) {
-        let distribution = times(operation);
-        if distribution.count == 0 {
-            continue;
-        }
         let name = if single { &trial.operations[0].name } else { &operation.name };
-        for entry in &distribution.quantiles {
-            let whole = main && (single || operation.name == "all");
-            if whole || BRIEF.contains(&entry.q) {
-                table.row(line(name, entry, trial, without_time));
-            }
+        let whole = main && (single || operation.name == "all");
+        push(table, trial, (name, times(operation)), whole);
+    }
+}
+
+/// Adds the quantiles of a distribution, all of them if `whole`; unless it is empty.
+pub(super) fn push(
+    table: &mut Table,
+    trial: &TrialSummary,
+    (name, distribution): (&str, &Distribution),
+    whole: bool,
+) {
+    if distribution.count == 0 {
+        return;
+    }
+    // Only outcome time includes what never succeeded; in other tables, the value is beyond the histogram's range.
+    let outcome = table.id.ends_with("outcome-time");
+    let without_time = if outcome { "never succeeded" } else { "beyond the range" };
+    for entry in &distribution.quantiles {
+        if whole || BRIEF.contains(&entry.q) {
+            table.row(line(name, entry, trial, without_time));
         }
-        if table.id == "outcome-time" {
-            continue;
-        }
-        for (what, value) in [("mean", distribution.mean_ns), ("max", distribution.max_ns)] {
-            let blank = || "–".to_owned();
-            table.row([
-                name.clone(),
-                what.into(),
-                blank(),
-                blank(),
-                number::duration(value),
-                String::new(),
-            ]);
-        }
+    }
+    if outcome {
+        return;
+    }
+    for (what, value) in [("mean", distribution.mean_ns), ("max", distribution.max_ns)] {
+        let blank = || "–".to_owned();
+        let value = number::duration(value);
+        table.row([name.to_owned(), what.into(), blank(), blank(), value, String::new()]);
     }
 }
 

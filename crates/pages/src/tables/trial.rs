@@ -2,11 +2,11 @@
 
 use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
-use super::{Table, times};
+use super::{Table, journeys, times};
 use judge::scheduling;
 use plan::number;
 
-/// Every table of a trial that has content: mix, accounting, rates, times, failures, spans, items and response time
+/// Every table of a trial that has content: journeys, mix, accounting, rates, times, failures, spans, items and response time
 /// against them, observers, generator, systems, kernel.
 pub fn all(trial: &TrialSummary) -> Vec<Table> {
     let tables = [
@@ -26,7 +26,7 @@ pub fn all(trial: &TrialSummary) -> Vec<Table> {
         systems(trial),
         kernel(trial),
     ];
-    tables.into_iter().flatten().collect()
+    journeys::all(trial).into_iter().chain(tables.into_iter().flatten()).collect()
 }
 
 /// A validity in words.
@@ -88,8 +88,7 @@ fn mix(trial: &TrialSummary) -> Table {
         "#abandoned",
         "#received",
     ];
-    let mut table = Table::new("accounting", "Mix and accounting", &columns)
-        .note("planned = started + missed, started = succeeded + failed + abandoned");
+    let mut table = Table::new("accounting", "Mix and accounting", &columns).note(mix_note(trial));
     let single = trial.operations.len() == 1;
     for one in trial.operations.iter().filter(|_| !single).chain([&trial.total]) {
         let started = one.succeeded + one.failed + one.abandoned;
@@ -107,6 +106,14 @@ fn mix(trial: &TrialSummary) -> Table {
     table
 }
 
+fn mix_note(trial: &TrialSummary) -> String {
+    let sums = "planned = started + missed, started = succeeded + failed + abandoned";
+    match trial.journeys.is_empty() {
+        true => sums.to_owned(),
+        false => format!("Operations, also those of journeys: {sums}"),
+    }
+}
+
 fn rates(trial: &TrialSummary) -> Table {
     let columns = [
         "#offered",
@@ -117,7 +124,8 @@ fn rates(trial: &TrialSummary) -> Table {
         "#mean in flight",
         "#most in flight",
     ];
-    let mut table = Table::new("rates", "Rates", &columns);
+    let title = if trial.journeys.is_empty() { "Rates" } else { "Rates of operations" };
+    let mut table = Table::new("rates", title, &columns);
     let rates = &trial.rates;
     let ended = (trial.total.succeeded + trial.total.failed).max(1);
     let received = trial.total.bytes_received as f64 / ended as f64 * rates.completed;

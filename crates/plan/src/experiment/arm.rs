@@ -7,10 +7,10 @@ use super::factor::{Combination, Factor};
 use super::operation::Reading;
 use super::placeholder::Started;
 use super::request::ExperimentContext;
+use super::workload::{Workload, WorkloadTables};
 use super::{fault, load, operation, process, reported_names, resolve, settings, target};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
-use crate::operation::Operation;
 use crate::plan::Arm;
 use crate::rows::Rows;
 
@@ -72,29 +72,28 @@ impl<'a> Arms<'a> {
             problems,
             targets: Vec::new(),
         };
-        let listed = reader.tables("operation");
-        let before = reading.problems.len();
-        let operations = reading.operations(&listed);
+        let workload = Workload::read(&mut reading, &WorkloadTables::of(&mut reader));
+        let operations = &workload.operations;
         let targets = reading.targets;
-        problems.extend(load::without_streams(reader.table("load"), &load, &operations, known));
+        problems.extend(load::without_streams(reader.table("load"), &load, operations, known));
         let names = reported_names::expectations(
             &reader.tables("observer"),
             system.as_ref(),
-            &operations,
+            operations,
             known,
         );
         problems.extend(names.problems);
         self.warnings.extend(names.warnings);
-        if !listed.is_empty() && problems.len() == before {
-            problems.extend(nothing_to_do(&operations, &listed, combination));
-        }
         Arm {
             name: combination.arm_name(),
             factors: combination.levels(),
             values: combination.values(),
             targets,
             load,
-            operations,
+            operations: workload.operations,
+            journeys: workload.journeys,
+            setup: workload.setup,
+            teardown: workload.teardown,
             services,
             system,
             observers,
@@ -138,26 +137,6 @@ impl<'a> Arms<'a> {
         }
         resolve::factors(&tables, combination, &mut self.problems)
     }
-}
-
-/// An arm without operations, or with weights that are all zero.
-fn nothing_to_do(
-    operations: &[Operation],
-    listed: &[&Table],
-    combination: &Combination<'_>,
-) -> Option<Diagnostic> {
-    let arm = combination.arm_name();
-    if operations.is_empty() {
-        let message = format!("no operation is left in arm {arm}");
-        return Some(Diagnostic::new(listed[0].span, message, "every `when` excludes it"));
-    }
-    let total: f64 = operations.iter().map(|operation| operation.weight).sum();
-    if total > 0.0 {
-        return None;
-    }
-    let span = listed.iter().find_map(|table| Some(table.get("weight")?.node.span));
-    let message = "the weights of all operations are 0";
-    Some(Diagnostic::new(span.unwrap_or_default(), message, "expected one above 0"))
 }
 
 pub(super) use operation::duplicates;

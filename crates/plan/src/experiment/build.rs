@@ -44,7 +44,7 @@ pub fn load(
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     placed.iter().for_each(|(text, written)| secrets.add_text(text, written));
     confidential::headers(&root, &mut secrets);
-    confidential::passwords(&root, &mut secrets);
+    confidential::credentials(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);
     let mut built = Built::new(&root, world, &head, &mut problems);
     let adaptive = options.adaptive.then(|| {
@@ -119,10 +119,10 @@ impl Head {
         let seed = reader.count("seed", 0, u64::MAX);
         let criteria = reader.strings("criteria");
         let criteria = criteria.into_iter().map(|(text, span)| (text.to_owned(), span)).collect();
-        for table in ["target", "load", "factors", "design", "system"] {
+        for table in ["target", "load", "factors", "design", "system", "setup", "teardown"] {
             reader.table(table);
         }
-        for tables in ["operation", "service", "observer", "fault", "comparison"] {
+        for tables in ["operation", "journey", "service", "observer", "fault", "comparison"] {
             reader.tables(tables);
         }
         problems.extend(reader.finish());
@@ -152,7 +152,7 @@ impl Built {
         let factors = factor::read(table, problems);
         let span = table.map_or(Span::default(), |table| table.span);
         let listed = reader.tables("operation");
-        duplicates(&listed, problems);
+        duplicates(&listed, &reader.tables("journey"), problems);
         if root.get("operation").is_none() {
             let problem =
                 Diagnostic::new(Span::default(), "missing `[[operation]]`", "in this file");
@@ -176,10 +176,9 @@ impl Built {
         problems.append(&mut arms.problems);
         let warnings = arms.warnings;
         let tables = reader.tables("comparison");
-        let names: Vec<&str> = built
-            .iter()
-            .flat_map(|arm| arm.operations.iter().map(|operation| operation.name.as_str()))
-            .collect();
+        let operations = built.iter().flat_map(|arm| &arm.operations).map(|one| one.name.as_str());
+        let journeys = built.iter().flat_map(|arm| &arm.journeys).map(|one| one.name.as_str());
+        let names: Vec<&str> = operations.chain(journeys).collect();
         let comparisons = comparison::read(&tables, &factors, &names, problems);
         problems.extend(comparison::without_pair(&comparisons, &tables, &combinations));
         let blocks = design.blocks(&comparisons, &combinations, problems);
@@ -191,6 +190,7 @@ impl Built {
 fn names(arms: &[Arm], world: ExperimentContext<'_>) -> Names {
     let operations = arms.iter().flat_map(|arm| &arm.operations);
     let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
+    arms.iter().flat_map(|arm| &arm.journeys).for_each(|journey| names.add_journey(journey));
     names.failures = world.known.failures();
     let loads = arms.iter().map(|arm| &arm.load);
     names.recordings = loads

@@ -2,7 +2,7 @@
 //! environment.
 
 use crate::diagnostic::Diagnostic;
-use crate::document::{Table, Value};
+use crate::document::{Entry, Table, Value};
 use crate::secret::{Secrets, is_authorising, variable};
 
 /// Notes credentials in headers that are written out in the file.
@@ -20,15 +20,23 @@ pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
     }
 }
 
-/// Notes passwords that are written out in the file.
-pub(super) fn passwords(root: &Table, secrets: &mut Secrets) {
+/// Notes passwords and tokens that are written out in the file.
+pub(super) fn credentials(root: &Table, secrets: &mut Secrets) {
     let settings = tables(root, "operation").flat_map(|table| &table.entries);
     let auths = settings.filter_map(|entry| as_table(&entry.node.value)?.get("auth"));
-    let words = auths.filter_map(|auth| as_table(&auth.node.value)?.get("password")?.node.as_str());
-    for word in words {
-        if is_new(word, secrets) {
-            secrets.add_value(&variable("password"), word);
+    for auth in auths.filter_map(|auth| as_table(&auth.node.value)) {
+        let pair = auth.get("basic").and_then(|basic| as_table(&basic.node.value));
+        let passwords = [Some(auth), pair].into_iter().flatten();
+        for password in passwords.filter_map(|table| table.get("password")) {
+            add("password", password, secrets);
         }
+        auth.get("bearer").iter().for_each(|token| add("authorization", token, secrets));
+    }
+}
+
+fn add(name: &str, entry: &Entry, secrets: &mut Secrets) {
+    if let Some(value) = entry.node.as_str().filter(|value| is_new(value, secrets)) {
+        secrets.add_value(&variable(name), value);
     }
 }
 
@@ -40,7 +48,7 @@ fn is_new(value: &str, secrets: &Secrets) -> bool {
 
 /// Refuses names made from the environment, because every output and many file names contain them.
 pub(super) fn names(root: &Table, problems: &mut Vec<Diagnostic>) {
-    for kind in ["operation", "service", "observer"] {
+    for kind in ["operation", "journey", "service", "observer"] {
         for entry in tables(root, kind).filter_map(|table| table.get("name")) {
             if entry.node.as_str().is_some_and(|name| name.contains("{{env.")) {
                 let message = "a name appears in every output, so it cannot use {{env.…}}";

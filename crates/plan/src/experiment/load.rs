@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use super::factor::Combination;
 use super::request::{Inputs, KnownNames};
+use super::stages::{self, Stages, positive};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
 use crate::hash;
-use crate::load::{
-    ArrivalProcess, Load, Model, Reuse, Spacing, Stage, SteadyState, Stop, Think, WarmUp,
-};
+use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
 use crate::operation::Operation;
 use crate::units;
 
@@ -62,8 +61,9 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     conflicts(table, problems);
     let mut reader = Reader::new(table);
     let model = model(&mut reader, inputs);
-    let stop = stop(&mut reader, &model);
+    let stop = stop(&mut reader);
     let warm_up = warm_up(&mut reader, &model);
+    let stop = stop.unwrap_or_else(|| own_stop(&mut reader, &model, warm_up));
     let load = Load {
         stop,
         warm_up,
@@ -93,16 +93,21 @@ fn conflicts(table: &Table, problems: &mut Vec<Diagnostic>) {
             problems.push(Diagnostic::new(pair[1].key_span, message, "keep one of them"));
         }
     }
+    let ramps = stages::are_of_users(table);
     let streams = table.get("streams");
-    for other in ONE_AT_A_TIME.iter().filter_map(|key| table.get(key)) {
+    let staged = table.get("stages").filter(|_| ramps);
+    for other in ONE_AT_A_TIME.iter().filter_map(|key| table.get(key)).chain(staged) {
         if let Some(entry) = streams.filter(|_| other.node.value != Value::Boolean(false)) {
             let message = format!("`streams` and `{}` exclude each other", other.key);
             problems.push(Diagnostic::new(entry.key_span, message, "keep one of them"));
         }
     }
     for (key, owners) in COMPANIONS {
-        let orphan = table.get(key).filter(|_| owners.iter().all(|o| table.get(o).is_none()));
-        if let Some(entry) = orphan {
+        let Some(entry) = table.get(key) else { continue };
+        if ramps && key != "think" {
+            let message = format!("`{key}` means nothing beside stages of users");
+            problems.push(Diagnostic::new(entry.key_span, message, "leave this out"));
+        } else if !ramps && owners.iter().all(|owner| table.get(owner).is_none()) {
             let message = format!("`{key}` means nothing without `{}`", owners.join("` or `"));
             problems.push(Diagnostic::new(entry.key_span, message, "stands alone here"));
         }
@@ -120,13 +125,18 @@ fn model(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Model {
         Spacing::Constant => ArrivalProcess::Constant { rate },
         Spacing::Poisson => ArrivalProcess::Poisson { rate },
     });
-    let stages = stages(reader, from, spacing);
+    let (stages, ramp) = match stages::read(reader, from, spacing) {
+        Some(Stages::Rates(process)) => (Some(process), None),
+        Some(Stages::Users(ramp)) => (None, Some(ramp)),
+        None => (None, None),
+    };
     let burst = burst(reader, spacing);
     let replay = replay(reader, inputs);
-    let users = reader.count("users", 1, 1_000_000);
+    let peak = ramp.as_ref().map(|ramp| u64::from(ramp.peak()));
+    let users = reader.count("users", 1, 1_000_000).or(peak);
     match (rate.or(stages).or(burst).or(replay), users) {
         (Some(arrivals), _) => Model::Open { arrivals },
-        (None, Some(users)) => Model::Users { users: users as u32, spawn_rate, think },
+        (None, Some(users)) => Model::Users { users: users as u32, spawn_rate, think, ramp },
         (None, None) => Model::Closed,
     }
 }
@@ -140,60 +150,6 @@ fn spacing(reader: &mut Reader<'_>) -> Spacing {
     reader
         .parsed("arrivals", "\"poisson\" or \"constant\"", parse)
         .map_or(Spacing::Poisson, |(spacing, _)| spacing)
-}
-
-/// A duration above zero.
-fn positive(reader: &mut Reader<'_>, key: &str) -> Option<Duration> {
-    let (length, span) = reader.duration(key)?;
-    if length.is_zero() {
-        reader.problem(Diagnostic::new(span, format!("`{key}` is zero"), "expected more than 0s"));
-    }
-    Some(length)
-}
-
-fn stages(reader: &mut Reader<'_>, from: f64, spacing: Spacing) -> Option<ArrivalProcess> {
-    let span = reader.node("stages").map_or(Span::default(), |node| node.span);
-    let listed = reader.array("stages")?;
-    let mut stages = Vec::with_capacity(listed.len());
-    let mut rate = from;
-    for node in listed {
-        let Value::Table(table) = &node.value else {
-            reader.problem(node.unlike("a stage such as { to = \"500/s\", over = \"30s\" }"));
-            continue;
-        };
-        let (stage, problems) = stage(table, rate);
-        problems.into_iter().for_each(|problem| reader.problem(problem));
-        if let Some(stage) = stage {
-            rate = stage.to;
-            stages.push(stage);
-        }
-    }
-    let process = ArrivalProcess::Stages { from, stages, spacing };
-    if process.peak_rate() <= 0.0 {
-        let message = "the stages never leave 0/s";
-        reader.problem(Diagnostic::new(span, message, "expected a stage with `to`"));
-    }
-    Some(process)
-}
-
-/// `{ to, over }` or `{ hold }`.
-fn stage(table: &Table, rate: f64) -> (Option<Stage>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(table);
-    let hold = positive(&mut reader, "hold");
-    let to = reader.parsed("to", units::RATE, units::parse_rate).map(|(rate, _)| rate);
-    let over = reader.duration("over").map(|(over, _)| over);
-    let keys = ["hold", "to", "over"].map(|key| table.get(key).is_some());
-    let stage = match keys {
-        [true, false, false] => hold.map(|over| Stage { to: rate, over }),
-        [false, true, true] => to.zip(over).map(|(to, over)| Stage { to, over }),
-        _ => {
-            let message = "expected a stage such as { to = \"500/s\", over = \"30s\" }";
-            let label = "either `to` with `over`, or `hold` alone";
-            reader.problem(Diagnostic::new(table.span, message, label));
-            None
-        }
-    };
-    (stage, reader.finish())
 }
 
 fn burst(reader: &mut Reader<'_>, spacing: Spacing) -> Option<ArrivalProcess> {
@@ -263,24 +219,37 @@ fn parse_offsets(text: &str) -> Result<Vec<u64>, String> {
     if offsets.is_empty() { Err("holds no offset".to_owned()) } else { Ok(offsets) }
 }
 
-fn stop(reader: &mut Reader<'_>, model: &Model) -> Stop {
+/// The end that the file names.
+fn stop(reader: &mut Reader<'_>) -> Option<Stop> {
     let duration = positive(reader, "duration");
     let operations = reader.count("operations", 1, u64::MAX);
-    let own = match model {
-        Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, .. } } => {
-            Some(Stop::Operations { count: offsets_ns.len() as u64 })
-        }
-        Model::Open { arrivals } => arrivals.length().map(|after| Stop::Duration { after }),
-        _ => None,
-    };
-    duration
-        .map(|after| Stop::Duration { after })
-        .or(operations.map(|count| Stop::Operations { count }))
-        .or(own)
-        .unwrap_or(Stop::Duration { after: DURATION })
+    let duration = duration.map(|after| Stop::Duration { after });
+    duration.or(operations.map(|count| Stop::Operations { count }))
 }
 
-/// A load at rate zero cannot warm up.
+/// The end of a load of which the file names none.
+fn own_stop(reader: &mut Reader<'_>, model: &Model, warm_up: WarmUp) -> Stop {
+    let own = match model {
+        Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, .. } } => {
+            return Stop::Operations { count: offsets_ns.len() as u64 };
+        }
+        Model::Open { arrivals } => arrivals.length(),
+        // Users begin to come with the warm-up, which is the first part of the stages.
+        Model::Users { ramp: Some(ramp), .. } => {
+            let rest = ramp.length().saturating_sub(warm_up.length());
+            let span = reader.node("warm_up").map(|node| node.span).filter(|_| rest.is_zero());
+            if let Some(span) = span {
+                let message = "the warm-up is as long as all stages together";
+                reader.problem(Diagnostic::new(span, message, "nothing would be measured"));
+            }
+            Some(rest)
+        }
+        _ => None,
+    };
+    Stop::Duration { after: own.unwrap_or(DURATION) }
+}
+
+/// A load at rate zero cannot warm up, and users that ramp are meant to be seen from the first.
 fn warm_up(reader: &mut Reader<'_>, model: &Model) -> WarmUp {
     let parse = |text: &str| match text {
         "auto" => Some(WarmUp::Auto),
@@ -289,6 +258,7 @@ fn warm_up(reader: &mut Reader<'_>, model: &Model) -> WarmUp {
     let given = reader.parsed("warm_up", "a duration such as 5s, or \"auto\"", parse);
     let length = match model {
         Model::Open { arrivals } if arrivals.initial().is_none() => Duration::ZERO,
+        Model::Users { ramp: Some(_), .. } => Duration::ZERO,
         _ => WarmUp::USUAL,
     };
     given.map_or(WarmUp::Fixed { length }, |(warm_up, _)| warm_up)

@@ -6,13 +6,17 @@
 // In reading order: inputs, changes to the text, and the parts built from it.
 mod arm;
 mod build;
+mod capture;
 mod comparison;
+mod condition;
 mod confidential;
+mod content;
 mod design;
 mod duet;
 mod expectation;
 mod factor;
 mod fault;
+mod journey;
 mod load;
 mod operation;
 mod overrides;
@@ -21,8 +25,13 @@ mod process;
 mod reported_names;
 mod request;
 mod resolve;
+mod rows;
 mod settings;
+mod stages;
+mod step;
 mod target;
+mod visibility;
+mod workload;
 
 pub use build::load;
 pub use request::{

@@ -1,23 +1,20 @@
 //! The `[[operation]]` tables: the mix of an arm.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::factor::{Combination, Factor};
 use super::request::ExperimentContext;
-use super::target;
+use super::rows::order;
+use super::{capture, target};
 use crate::criterion::{TIMES, TOTAL};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
-use crate::operation::{self, CONNECTING, Item, Operation, RowOrder, TargetOf};
+use crate::operation::{self, CONNECTING, Item, Operation, TargetOf};
 use crate::request_list::{self, ListFormat};
 use crate::rows::Rows;
 use crate::target::Target;
-use crate::template::Template;
-
-/// Keys of a protocol's table that name files, and the key that gets their content.
-const FILES: [(&str, &str); 2] = [("body_file", "body"), ("message_file", "message")];
+use crate::template::{Scope, Template};
 
 /// The context for reading the operations of an arm.
 pub(super) struct Reading<'a> {
@@ -34,12 +31,60 @@ pub(super) struct Reading<'a> {
     pub(super) targets: Vec<Target>,
 }
 
+/// An operation that is read up to where it depends on the journeys.
+pub(super) struct Draft<'t> {
+    pub(super) operation: Operation,
+    pub(super) table: &'t Table,
+    /// Whether this arm has it.
+    pub(super) included: bool,
+    /// Whether its templates can be judged: what they may refer to could be read.
+    pub(super) judged: bool,
+    /// Whether something was found wrong with it.
+    flawed: bool,
+    target: Option<&'t Node>,
+    targets: Option<&'t Table>,
+}
+
 impl Reading<'_> {
+    /// The operations of the file. `places`: how many captures they have, afterwards.
+    pub(super) fn drafts<'t>(
+        &mut self,
+        tables: &[&'t Table],
+        places: &mut usize,
+    ) -> Vec<Draft<'t>> {
+        (1..).zip(tables).map(|(place, table)| self.draft(place, table, places)).collect()
+    }
+
+    fn draft<'t>(&mut self, place: usize, table: &'t Table, places: &mut usize) -> Draft<'t> {
+        let before = self.problems.len();
+        let mut reader = Reader::new(table);
+        let name = name(&mut reader, place);
+        let included = self.when(&mut reader);
+        let weight = weight(&mut reader);
+        let protocol = self.protocol(&mut reader, table);
+        let (rows, order) = self.rows(&mut reader);
+        let target = reader.node("target");
+        let targets = reader.table("targets");
+        let expect = reader.table("expect").cloned();
+        let items = items(&mut reader);
+        let captures = capture::read(&mut reader, &name, places);
+        self.problems.extend(reader.finish());
+        // If the rows are missing, `row.column` would cause further problems.
+        let judged = rows.is_some() || table.get("rows").is_none();
+        let mut operation =
+            Operation { weight, rows, order, expect, items, captures, ..Operation::named(&name) };
+        let is_readable = protocol.is_some();
+        (operation.protocol, operation.table) = protocol.unwrap_or_default();
+        let flawed = !is_readable || self.problems.len() > before;
+        let judged = judged && is_readable;
+        Draft { operation, table, included, judged, flawed, target, targets }
+    }
+
     /// The operations of this arm.
-    pub(super) fn operations(&mut self, tables: &[&Table]) -> Vec<Operation> {
-        let mut operations = Vec::with_capacity(tables.len());
-        for (place, table) in (1..).zip(tables) {
-            operations.extend(self.operation(place, table));
+    pub(super) fn operations(&mut self, drafts: Vec<Draft<'_>>) -> Vec<Operation> {
+        let mut operations = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            operations.extend(self.operation(draft));
         }
         let spoken: Vec<String> =
             operations.iter().map(|operation| operation.protocol.clone()).collect();
@@ -53,47 +98,35 @@ impl Reading<'_> {
         operations
     }
 
-    /// One operation; `None` if it is not in this arm or cannot be read.
-    fn operation(&mut self, place: usize, table: &Table) -> Option<Operation> {
+    /// One operation; `None` where it is not in this arm, or cannot be read.
+    fn operation(&mut self, draft: Draft<'_>) -> Option<Operation> {
+        let Draft { mut operation, table, included, judged, flawed, target, targets } = draft;
+        if operation.protocol.is_empty() {
+            return None;
+        }
         let before = self.problems.len();
-        let mut reader = Reader::new(table);
-        let name = name(&mut reader, place);
-        let included = self.when(&mut reader);
-        let weight = weight(&mut reader);
-        let protocol = self.protocol(&mut reader, table);
-        let (rows, order) = self.rows(&mut reader);
-        let own = reader.node("target");
-        let listed = reader.table("targets");
-        let expect = reader.table("expect").cloned();
-        let items = items(&mut reader);
-        self.problems.extend(reader.finish());
-        let (protocol, mut inner) = protocol?;
-        for (key, text) in FILES {
-            self.file(&mut inner, key, text);
-        }
-        // If the rows are missing, `row.column` would cause further problems.
-        let judged = rows.is_some() || table.get("rows").is_none();
+        let mut inner = std::mem::take(&mut operation.table);
+        self.files(&mut inner);
         if judged {
-            self.templates(&inner, rows.as_deref());
+            self.templates(&inner, operation.scope());
         }
-        let mut operation =
-            Operation { weight, rows, order, expect, items, ..Operation::named(&name) };
-        operation.parts = self.world.known.parts(&protocol, &inner);
-        operation.protocol = protocol;
+        operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
-        match listed {
+        match targets {
             Some(listed) => self.listed(&mut operation, listed),
-            None => self.fixed(&mut operation, own, table),
+            None => self.fixed(&mut operation, target, table),
         }
         if judged && !self.targets.is_empty() {
-            // The driver compiles the same texts; duplicate problems are removed later.
+            // What was found twice is reported once: the driver compiles the same texts.
             self.problems.extend(self.world.known.check(&operation, &self.targets));
         }
-        (included && self.problems.len() == before).then_some(operation)
+        // Only messages need them.
+        operation.hidden = Vec::new();
+        (included && !flawed && self.problems.len() == before).then_some(operation)
     }
 
-    /// Whether the arm has the levels that `when` names.
-    fn when(&mut self, reader: &mut Reader<'_>) -> bool {
+    /// Whether the arm's levels are those that `when` names.
+    pub(super) fn when(&mut self, reader: &mut Reader<'_>) -> bool {
         let entries =
             reader.table("when").map(|table| table.entries.as_slice()).unwrap_or_default();
         let mut included = true;
@@ -125,7 +158,7 @@ impl Reading<'_> {
         included
     }
 
-    /// The protocol and its table. With `targets`, the table is optional.
+    /// The protocol and its table. With `targets` the table may be left out.
     fn protocol(&mut self, reader: &mut Reader<'_>, table: &Table) -> Option<(String, Table)> {
         let known = self.world.known.protocols();
         let found: Vec<(&str, &Table)> =
@@ -154,104 +187,13 @@ impl Reading<'_> {
         }
     }
 
-    fn rows(&mut self, reader: &mut Reader<'_>) -> (Option<Arc<Rows>>, RowOrder) {
-        let Some(node) = reader.node("rows") else { return (None, RowOrder::default()) };
-        match &node.value {
-            Value::Array(nodes) => {
-                let objects = (1..).zip(nodes).map(|(place, node)| (place, node.to_json()));
-                let rows = Rows::from_objects("rows", objects);
-                let rows = rows.map_err(|error| format!("rows: {error}"));
-                (self.usable(rows, node.span), RowOrder::default())
-            }
-            Value::Table(table) => {
-                let mut inner = Reader::new(table);
-                let file = inner.string("file");
-                let order = order(&mut inner);
-                if table.get("file").is_none() {
-                    inner.missing("file", "file = \"data.csv\"");
-                }
-                self.problems.extend(inner.finish());
-                (file.and_then(|(file, span)| self.rows_of(file, span)), order)
-            }
-            _ => {
-                let expected = "{ file = \"data.csv\" } or a list of tables";
-                self.problems.push(node.unlike(expected));
-                (None, RowOrder::default())
-            }
-        }
-    }
-
-    fn rows_of(&mut self, file: &str, span: Span) -> Option<Arc<Rows>> {
-        if let Some(rows) = self.rows.get(file) {
-            return Some(Arc::clone(rows));
-        }
-        let read = self.world.inputs.read(Path::new(file));
-        let rows = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
-            Rows::parse(file, &bytes).map_err(|error| format!("cannot use {file}: {error}"))
-        });
-        let rows = self.usable(rows, span)?;
-        self.rows.insert(file.to_owned(), Arc::clone(&rows));
-        Some(rows)
-    }
-
-    fn usable(&mut self, rows: Result<Rows, String>, span: Span) -> Option<Arc<Rows>> {
-        match rows {
-            Ok(rows) if !rows.is_empty() => Some(Arc::new(rows)),
-            Ok(_) => {
-                self.problems.push(Diagnostic::new(span, "there is no row", "named here"));
-                None
-            }
-            Err(message) => {
-                self.problems.push(Diagnostic::new(span, message, "named here"));
-                None
-            }
-        }
-    }
-
-    /// Replaces `text` with the content of the files under `key`, literally: their braces are no placeholders.
-    fn file(&mut self, table: &mut Table, key: &str, text: &str) {
-        let Some(at) = table.entries.iter().position(|entry| entry.key == key) else {
-            return;
-        };
-        // Removed even after a problem; otherwise the driver would report it again.
-        let mut entry = table.entries.remove(at);
-        if table.get(text).is_some() {
-            let message = format!("`{text}` and `{key}` exclude each other");
-            return self.problems.push(Diagnostic::new(entry.key_span, message, "keep one"));
-        }
-        let before = self.problems.len();
-        match &mut entry.node.value {
-            Value::Array(nodes) => nodes.iter_mut().for_each(|node| self.content(node)),
-            _ => self.content(&mut entry.node),
-        }
-        if self.problems.len() == before {
-            entry.key = text.to_owned();
-            table.entries.insert(at, entry);
-        }
-    }
-
-    /// Replaces the name of a file with its content.
-    fn content(&mut self, node: &mut Node) {
-        let Some(file) = node.as_str() else {
-            return self.problems.push(node.unlike("the name of a file"));
-        };
-        let read = self.world.inputs.read(Path::new(file));
-        let text = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8 text"))
-        });
-        match text {
-            Ok(text) => node.value = Value::String(text.replace("{{", "{{{{")),
-            Err(message) => self.problems.push(Diagnostic::new(node.span, message, "named here")),
-        }
-    }
-
     /// Reports texts of the protocol's table that are no valid templates.
-    fn templates(&mut self, table: &Table, rows: Option<&Rows>) {
+    fn templates(&mut self, table: &Table, scope: Scope<'_>) {
         let mut nodes: Vec<&Node> = table.entries.iter().map(|entry| &entry.node).collect();
         while let Some(node) = nodes.pop() {
             match &node.value {
                 Value::String(text) => {
-                    if let Err(problems) = Template::compile(text, node.span, rows) {
+                    if let Err(problems) = Template::compile(text, node.span, scope) {
                         self.problems.extend(problems);
                     }
                 }
@@ -313,24 +255,13 @@ impl Reading<'_> {
         }
     }
 
-    /// Index of this target among the targets of the arm.
+    /// Place of this target among those of the arm.
     fn place(&mut self, target: Target) -> usize {
         self.targets.iter().position(|known| *known == target).unwrap_or_else(|| {
             self.targets.push(target);
             self.targets.len() - 1
         })
     }
-}
-
-fn order(reader: &mut Reader<'_>) -> RowOrder {
-    let parse = |text: &str| match text {
-        "round_robin" => Some(RowOrder::RoundRobin),
-        "random" => Some(RowOrder::Random),
-        "once" => Some(RowOrder::Once),
-        _ => None,
-    };
-    let expected = "\"round_robin\", \"random\" or \"once\"";
-    reader.parsed("order", expected, parse).map_or(RowOrder::default(), |(order, _)| order)
 }
 
 fn name(reader: &mut Reader<'_>, place: usize) -> String {
@@ -362,20 +293,35 @@ pub(super) fn bad_name(name: &str, span: Span) -> Option<Diagnostic> {
     })
 }
 
-/// Names that appear more than once, over all `[[operation]]` tables.
-pub(super) fn duplicates(tables: &[&Table], problems: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<&str> = Vec::new();
-    for entry in tables.iter().filter_map(|table| table.get("name")) {
-        let Some(name) = entry.node.as_str() else { continue };
-        if seen.contains(&name) {
-            let message = format!("operation name `{name}` appears twice");
-            problems.push(Diagnostic::new(entry.node.span, message, "names must differ"));
+/// Names that appear more than once, over all `[[operation]]` and `[[journey]]` tables.
+pub(super) fn duplicates(
+    operations: &[&Table],
+    journeys: &[&Table],
+    problems: &mut Vec<Diagnostic>,
+) {
+    let of_kind = |kind, tables: &[&Table]| {
+        let names = tables.iter().filter_map(|table| table.get("name"));
+        let texts =
+            names.filter_map(|entry| Some((entry.node.as_str()?.to_owned(), entry.node.span)));
+        texts.map(|(name, span)| (kind, name, span)).collect::<Vec<_>>()
+    };
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for (kind, name, span) in
+        of_kind("operation", operations).into_iter().chain(of_kind("journey", journeys))
+    {
+        if let Some((other, _)) = seen.iter().find(|(_, known)| *known == name) {
+            let message = if *other == kind {
+                format!("{kind} name `{name}` appears twice")
+            } else {
+                format!("`{name}` is the name of an operation and of a journey")
+            };
+            problems.push(Diagnostic::new(span, message, "names must differ"));
         }
-        seen.push(name);
+        seen.push((kind, name));
     }
 }
 
-fn weight(reader: &mut Reader<'_>) -> f64 {
+pub(super) fn weight(reader: &mut Reader<'_>) -> f64 {
     let Some((weight, span)) = reader.number("weight") else { return 1.0 };
     if weight < 0.0 {
         let message = format!("weight {weight} is below 0");

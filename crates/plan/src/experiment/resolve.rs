@@ -65,7 +65,7 @@ pub(super) fn environment(
 }
 
 /// Tables with settings of the plan itself, in which [`NUMBERS`] are numbers.
-const SETTINGS: [&str; 3] = ["load", "design", "operation"];
+const SETTINGS: [&str; 4] = ["load", "design", "operation", "journey"];
 const NUMBERS: [&str; 7] =
     ["connections", "users", "operations", "workers", "blocks", "aa", "weight"];
 

@@ -19,11 +19,13 @@ mod examples;
 mod expectation;
 mod fault;
 mod folder;
+mod journeys;
 mod levels;
 mod parts;
 mod reported_names;
 mod schema;
 mod streams;
+mod wrong_journeys;
 
 /// Files and environment in memory.
 #[derive(Default)]
@@ -39,6 +41,7 @@ impl Memory {
             ("body.txt", "a {{mustache}} {{{"),
             ("broken.csv", "a,b\n1,2\n3\n"),
             ("offsets.csv", "offset_ms\n0\n1.5\n1000\n"),
+            ("accounts.csv", "user,password\nann,a1\nbob,b2\n"),
             ("targets.txt", "GET http://a:1/x\nGET http://b:2/y\n"),
         ];
         let env = [("TOKEN", "s3cr3t-token"), ("PIN", "7"), ("BRACES", "{{x}}")];
@@ -188,11 +191,12 @@ fn every_load_model_is_understood() {
 
     let users = load("users = 50\nspawn_rate = \"10/s\"\nthink = \"1s..3s\"\nduration = \"2m\"");
     let think = Think::Uniform { low: second, high: 3 * second };
-    assert_eq!(users.model, Model::Users { users: 50, spawn_rate: 10.0, think });
+    assert_eq!(users.model, Model::Users { users: 50, spawn_rate: 10.0, think, ramp: None });
     assert_eq!((users.connections, users.ramp_up()), (50, 5 * second));
     let exponential = load("users = 2\nthink = \"exponential 2s\"").model;
     let think = Think::Exponential { mean: 2 * second };
-    assert_eq!(exponential, Model::Users { users: 2, spawn_rate: f64::INFINITY, think });
+    let expected = Model::Users { users: 2, spawn_rate: f64::INFINITY, think, ramp: None };
+    assert_eq!(exponential, expected);
 
     let closed = load("connections = 10");
     assert_eq!((closed.model, closed.connections), (Model::Closed, 10));
@@ -408,9 +412,40 @@ fn a_body_file_is_sent_word_for_word() {
     let text = HOME.replace("path = \"/\"", "path = \"/\", body_file = \"body.txt\"");
     let operation = plan(&text).arms[0].operations[0].clone();
     let body = operation.table.get("body").unwrap().node.clone();
-    let template = Template::compile(body.as_str().unwrap(), body.span, None).unwrap();
+    let template =
+        Template::compile(body.as_str().unwrap(), body.span, crate::template::Scope::default())
+            .unwrap();
     assert_eq!(template.literal(), Some("a {{mustache}} {{{"));
     assert!(operation.table.get("body_file").is_none());
+}
+
+#[test]
+fn files_of_a_multipart_body_are_read_as_they_are() {
+    let with = |parts: &str| HOME.replace("path = \"/\"", &format!("multipart = {{ {parts} }}"));
+    let plan = plan(&with(
+        "title = \"x\", one = { file = \"body.txt\", type = \"text/plain\" }, \
+         many = [{ file = \"data/queries.csv\" }, { file = \"body.txt\", name = \"b\" }]",
+    ));
+    let expected = serde_json::json!({
+        "title": "x",
+        "one": { "content": "YSB7e211c3RhY2hlfX0ge3t7", "type": "text/plain", "name": "body.txt" },
+        "many": [
+            { "content": "cXVlcnkKcmVkIHNob2VzCmJsdWUgaGF0Cg==", "name": "queries.csv" },
+            { "content": "YSB7e211c3RhY2hlfX0ge3t7", "name": "b" },
+        ],
+    });
+    assert_eq!(plan.arms[0].operations[0].table.to_json()["multipart"], expected);
+    let refused = |parts: &str| read(&with(parts), &Options::default()).unwrap_err();
+    let missing =
+        refused("a = { file = \"nowhere.png\" }, b = [{ file = \"no.png\" }, { file = 5 }]");
+    for expected in [
+        "cannot read nowhere.png",
+        "cannot read no.png",
+        "expected the name of a file, got 5",
+        "file = \"nowhere.png\"",
+    ] {
+        assert!(missing.contains(expected), "{expected}\n{missing}");
+    }
 }
 
 #[test]
@@ -437,6 +472,19 @@ fn a_password_that_is_written_out_stands_in_no_output() {
     let written = serde_json::to_string(&plan).unwrap();
     assert!(!written.contains("hunter22") && written.contains("{{env.PASSWORD}}"), "{written}");
     assert!(!plan.describe().contains("hunter22"));
+}
+
+#[test]
+fn credentials_of_http_that_are_written_out_stand_in_no_output() {
+    for auth in [
+        "auth = { basic = { user = \"u\", password = \"hunter22\" } }",
+        "auth = { bearer = \"hunter22\" }",
+    ] {
+        let plan = plan(&HOME.replace("path = \"/\"", &format!("path = \"/hunter22\", {auth}")));
+        let written = serde_json::to_string(&plan).unwrap();
+        assert!(!written.contains("hunter22") && written.contains("{{env."), "{written}");
+        assert!(!plan.secrets.redact("dTpodW50ZXIyMg==").contains("aHVudGVyMjI"));
+    }
 }
 
 #[test]

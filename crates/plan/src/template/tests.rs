@@ -1,11 +1,20 @@
 use super::*;
 
 fn call(index: u64) -> Call {
-    Call { index, operation: 1, sequence: index / 2, row: 1, trial: 3, seed: 42, now: 777 }
+    Call {
+        index,
+        operation: 1,
+        sequence: index / 2,
+        row: 1,
+        trial: 3,
+        seed: 42,
+        now: 777,
+        memory: None,
+    }
 }
 
 fn compiled(text: &str, rows: Option<&Rows>) -> Template {
-    Template::compile(text, Span::new(0, text.len()), rows).unwrap()
+    Template::compile(text, Span::new(0, text.len()), Scope::of_rows(rows)).unwrap()
 }
 
 fn text(template: &str, index: u64) -> String {
@@ -112,7 +121,8 @@ fn rendering_grows_nothing_but_its_buffer() {
 #[test]
 fn every_problem_has_its_place() {
     let text = "{{sequenze}} {{random 9..0}} {{bytes 10}} {{row.x}} {{nonce 3}} {{open";
-    let problems = Template::compile(text, Span::new(100, 100 + text.len()), None).unwrap_err();
+    let problems =
+        Template::compile(text, Span::new(100, 100 + text.len()), Scope::default()).unwrap_err();
     let found: Vec<(usize, &str)> =
         problems.iter().map(|problem| (problem.span.start, problem.message.as_str())).collect();
     assert_eq!(
@@ -132,7 +142,8 @@ fn every_problem_has_its_place() {
 #[test]
 fn an_unknown_column_names_the_near_one() {
     let rows = rows();
-    let problems = Template::compile("{{row.qery}}", Span::new(0, 12), Some(&rows)).unwrap_err();
+    let problems = Template::compile("{{row.qery}}", Span::new(0, 12), Scope::of_rows(Some(&rows)))
+        .unwrap_err();
     assert_eq!(problems[0].message, "unknown column of q.csv `qery`");
     assert_eq!(problems[0].label, "did you mean `query`?");
 }

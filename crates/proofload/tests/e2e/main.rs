@@ -19,6 +19,7 @@ mod front;
 mod hostile;
 mod http2;
 mod interruptions;
+mod journeys;
 mod lab;
 mod loads;
 mod mail;

@@ -11,7 +11,7 @@ use crate::hgrm::{self, SpectrumLine};
 use crate::hlog::IntervalLog;
 use crate::lines::Lines;
 use crate::summary::Summary;
-use crate::{RecordError, TrialFacts, Window, WindowSpan};
+use crate::{MixNames, RecordError, TrialFacts, Window, WindowSpan};
 
 /// Reads a run folder. Whatever a killed run left behind is readable up to its last whole line.
 pub struct RunReader<'f> {
@@ -35,11 +35,15 @@ pub struct WindowQuantity {
 
 impl WindowQuantity {
     /// A window that holds this histogram alone, as that of the operation at `place`.
-    fn into_window(self, place: usize, operations: usize) -> Window {
-        let mut window =
-            Window { number: self.start_ns / self.length_ns.max(1), operations: Vec::new() };
+    fn into_window(self, place: usize, (operations, journeys): (usize, usize)) -> Window {
+        let number = self.start_ns / self.length_ns.max(1);
+        let mut window = Window { number, ..Window::default() };
         window.operations.resize_with(operations, Default::default);
-        let part = &mut window.operations[place];
+        window.journeys.resize_with(journeys, Default::default);
+        let part = match place.checked_sub(operations) {
+            None => &mut window.operations[place],
+            Some(place) => &mut window.journeys[place],
+        };
         match self.span {
             WindowSpan::ResponseTime => part.response_time = Some(self.histogram),
             WindowSpan::ServiceTime => part.service_time = Some(self.histogram),
@@ -118,12 +122,12 @@ impl<'f> RunReader<'f> {
 
     /// Shows the windows of a trial: first their counts, then their histograms, one at a time.
     ///
-    /// A window comes several times, each with what the others lack; nothing is kept. `operations`: names in the
-    /// order of the mix.
+    /// A window comes several times, each with what the others lack; nothing is kept. `names`: those of the
+    /// trial.
     pub fn visit_windows(
         &self,
         trial: u32,
-        operations: &[String],
+        names: &MixNames,
         show: &mut dyn FnMut(&Window),
     ) -> Result<(), RecordError> {
         for event in self.events(trial)? {
@@ -133,9 +137,13 @@ impl<'f> RunReader<'f> {
         }
         for quantity in self.windows(trial)? {
             let quantity = quantity?;
-            let place = operations.iter().position(|name| *name == quantity.operation);
+            let place = names
+                .operations
+                .iter()
+                .chain(&names.journeys)
+                .position(|name| *name == quantity.operation);
             if let Some(place) = place {
-                show(&quantity.into_window(place, operations.len()));
+                show(&quantity.into_window(place, (names.operations.len(), names.journeys.len())));
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ fn layout() -> Layout {
         operations: vec!["get.v2".into(), "put".into()],
         items: vec![vec![], vec!["recipients".into()]],
         spans: vec![],
+        journeys: Vec::new(),
     }
 }
 
@@ -35,7 +36,7 @@ fn window(number: u64, values: &[u64]) -> Window {
         response_time: Some(filled(COARSE, values)),
         ..OperationWindow::default()
     };
-    Window { number, operations: vec![operation, OperationWindow::default()] }
+    Window { number, operations: vec![operation, OperationWindow::default()], ..Window::default() }
 }
 
 fn event(at_ns: i64, kind: EventKind) -> crate::event::Event {
@@ -225,7 +226,7 @@ fn stored_windows_come_back_with_counts_and_histograms() {
     writer.event(&event(0, EventKind::WindowClosed(stored.counts()))).unwrap();
     let (mut numbers, mut counts, mut values) = (Vec::new(), 0, 0);
     RunReader::new(&folder)
-        .visit_windows(1, &layout().operations, &mut |seen| {
+        .visit_windows(1, &layout().names(), &mut |seen| {
             numbers.push(seen.number);
             counts += seen.operations[0].planned + seen.operations[1].missed;
             counts += seen.operations[0].failed.iter().map(|(_, count)| count).sum::<u64>();

@@ -65,7 +65,9 @@ impl<'f> TrialWriter<'f> {
     /// Appends a window: one line for each operation and span that has values.
     pub fn window(&mut self, window: &Window) -> io::Result<()> {
         let length = self.header.window_ns;
-        for (name, operation) in self.header.layout.operations.iter().zip(&window.operations) {
+        let all = window.operations.iter().chain(&window.journeys);
+        for (place, operation) in all.enumerate() {
+            let name = self.header.layout.name(place);
             for span in WindowSpan::ALL {
                 if let Some(histogram) = operation.histogram(span) {
                     self.windows.write(
@@ -101,7 +103,8 @@ impl<'f> TrialWriter<'f> {
     /// Writes the spectra and the logs of items.
     pub fn finish(self, totals: &Totals) -> io::Result<()> {
         let total = totals.total();
-        for operation in totals.operations.iter().chain(Some(&total)) {
+        let journeys = totals.journeys.iter().map(|journey| &journey.totals);
+        for operation in totals.operations.iter().chain(journeys).chain(Some(&total)) {
             let mut file =
                 self.folder.create(&names::spectrum(self.header.trial, &operation.name))?;
             hgrm::write(&mut file, &operation.response_time)?;

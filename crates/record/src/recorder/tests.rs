@@ -25,6 +25,7 @@ fn layout() -> Layout {
         operations: vec!["browse".into(), "buy".into()],
         items: vec![vec!["hits".into()], vec![]],
         spans: vec!["connect".into(), "first_byte".into()],
+        journeys: Vec::new(),
     }
 }
 
@@ -108,7 +109,7 @@ fn replay(log: &[Drawn], workers: usize) -> (Totals, Vec<Window>) {
     let layout = layout();
     let mut recorders: Vec<Recorder> =
         (0..workers).map(|worker| Recorder::new(worker, &layout, PHASES, true)).collect();
-    let mut assembler = WindowAssembler::new(workers, layout.operations.len());
+    let mut assembler = WindowAssembler::new(workers, &layout);
     let mut windows = Vec::new();
     for (instant, step, place) in steps(log) {
         let recorder = &mut recorders[place % workers];
@@ -244,7 +245,7 @@ fn a_window_stays_open_while_an_operation_due_in_it_is_unfinished() {
 #[test]
 fn an_operation_begun_after_its_window_was_closed_comes_in_a_second_part() {
     let mut recorder = Recorder::new(0, &layout(), PHASES, false);
-    let mut assembler = WindowAssembler::new(1, 2);
+    let mut assembler = WindowAssembler::new(1, &layout());
     assert_eq!(assembler.add(&mut recorder.roll(1_400)).len(), 4);
     recorder.begin(0, 1_250);
     drawn(1_250, [190, 0, 0, 10]).end(&mut recorder);

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use stats::{COARSE, Histogram};
 
 use super::{LateTime, OperationWindow, Window, WindowPart};
-use crate::Batch;
+use crate::{Batch, Layout};
 
 /// Joins batches of all workers to whole windows.
 #[derive(Debug)]
 pub struct WindowAssembler {
+    /// Operations and journeys.
+    all: usize,
+    /// Operations; journeys come after them.
     operations: usize,
     /// By worker.
     closed_below: Vec<u64>,
@@ -25,9 +28,10 @@ struct Pending {
 }
 
 impl WindowAssembler {
-    /// For a trial with this many workers and operations.
-    pub fn new(workers: usize, operations: usize) -> Self {
-        Self { operations, closed_below: vec![0; workers], next: 0, pending: BTreeMap::new() }
+    /// For a trial with this many workers.
+    pub fn new(workers: usize, layout: &Layout) -> Self {
+        let (all, operations) = (layout.len(), layout.operations.len());
+        Self { all, operations, closed_below: vec![0; workers], next: 0, pending: BTreeMap::new() }
     }
 
     /// Takes the windows of a batch and gives the windows that are complete now, in order; a window
@@ -46,11 +50,9 @@ impl WindowAssembler {
 
     /// Gives the rest, without the windows in which nothing happened.
     pub fn finish(self) -> Vec<Window> {
-        let operations = self.operations;
-        self.pending
-            .into_iter()
-            .map(|(number, pending)| pending.close(number, operations))
-            .collect()
+        let (all, operations) = (self.all, self.operations);
+        let close = |(number, pending): (u64, Pending)| pending.close(number, all, operations);
+        self.pending.into_iter().map(close).collect()
     }
 
     fn add_part(&mut self, part: WindowPart) {
@@ -61,9 +63,9 @@ impl WindowAssembler {
     }
 
     fn pending(&mut self, window: u64) -> &mut Pending {
-        let operations = self.operations;
+        let all = self.all;
         self.pending.entry(window).or_insert_with(|| Pending {
-            operations: vec![OperationWindow::default(); operations],
+            operations: vec![OperationWindow::default(); all],
             late: Vec::new(),
         })
     }
@@ -76,7 +78,9 @@ impl WindowAssembler {
             closed.entry(number).or_default();
         }
         self.next = self.next.max(limit);
-        closed.into_iter().map(|(number, pending)| pending.close(number, self.operations)).collect()
+        let close =
+            |(number, pending): (u64, Pending)| pending.close(number, self.all, self.operations);
+        closed.into_iter().map(close).collect()
     }
 }
 
@@ -98,9 +102,10 @@ impl Pending {
         }
     }
 
-    fn close(mut self, number: u64, operations: usize) -> Window {
+    fn close(mut self, number: u64, all: usize, operations: usize) -> Window {
         self.fold();
-        self.operations.resize_with(operations, OperationWindow::default);
-        Window { number, operations: self.operations }
+        self.operations.resize_with(all, OperationWindow::default);
+        let journeys = self.operations.split_off(operations);
+        Window { number, operations: self.operations, journeys }
     }
 }

@@ -24,6 +24,8 @@ pub struct Head {
     pub keep_alive: bool,
     /// How the content is compressed.
     pub coding: Coding,
+    /// Whether it sets a cookie.
+    pub sets_cookie: bool,
 }
 
 /// How the end of a body is found (RFC 9112 section 6.3).
@@ -44,6 +46,12 @@ pub enum Coding {
     Identity,
     /// gzip.
     Gzip,
+    /// deflate.
+    Deflate,
+    /// Brotli.
+    Brotli,
+    /// Zstandard.
+    Zstd,
     /// In a way that this instrument does not undo.
     Other,
 }
@@ -97,6 +105,7 @@ struct Fields {
     close: bool,
     keep_alive: bool,
     coding: Coding,
+    sets_cookie: bool,
 }
 
 impl Fields {
@@ -109,6 +118,7 @@ impl Fields {
             close: false,
             keep_alive: false,
             coding: Coding::Identity,
+            sets_cookie: false,
         };
         for header in response.headers.iter() {
             fields.note(header.name.as_bytes(), header.value);
@@ -123,6 +133,7 @@ impl Fields {
                 self.close |= has_token(value, b"close");
                 self.keep_alive |= has_token(value, b"keep-alive");
             }
+            10 if name.eq_ignore_ascii_case(b"set-cookie") => self.sets_cookie = true,
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 if let Ok(before) = self.length {
                     self.length = content_length(value, before).map(Some);
@@ -150,10 +161,10 @@ impl Fields {
         // wins, and nothing after it is trusted.
         let ambiguous = self.chunked.is_some() && !matches!(self.length, Ok(None));
         let bodiless = request_was_head || matches!(self.status, 100..=199 | 204 | 304);
-        let (status, coding) = (self.status, self.coding);
+        let (status, coding, sets_cookie) = (self.status, self.coding, self.sets_cookie);
         let framing = if bodiless { Framing::Length(0) } else { self.framing()? };
         let keep_alive = wants && framing != Framing::UntilClose && !ambiguous;
-        Ok(Head { length, status, framing, keep_alive, coding })
+        Ok(Head { length, status, framing, keep_alive, coding, sets_cookie })
     }
 
     fn framing(self) -> Result<Framing, ProtocolError> {
@@ -204,6 +215,12 @@ pub fn coding(value: &[u8]) -> Coding {
         Coding::Identity
     } else if value.eq_ignore_ascii_case(b"gzip") || value.eq_ignore_ascii_case(b"x-gzip") {
         Coding::Gzip
+    } else if value.eq_ignore_ascii_case(b"deflate") {
+        Coding::Deflate
+    } else if value.eq_ignore_ascii_case(b"br") {
+        Coding::Brotli
+    } else if value.eq_ignore_ascii_case(b"zstd") {
+        Coding::Zstd
     } else {
         Coding::Other
     }

@@ -48,7 +48,7 @@ pub enum ProtocolError {
     #[error("{0} bytes after the end of the answer")]
     Trailing(usize),
     /// A body that must be read is beyond the limit.
-    #[error("an expectation needs the body, which is longer than {0} bytes")]
+    #[error("the body must be read, but is longer than {0} bytes")]
     BodyTooLong(usize),
 }
 

@@ -260,11 +260,23 @@ fn the_coding_of_the_content_is_seen() {
         ("content-encoding: identity", Coding::Identity),
         ("Content-Encoding: GZIP", Coding::Gzip),
         ("content-encoding: x-gzip", Coding::Gzip),
-        ("content-encoding: br", Coding::Other),
+        ("content-encoding: deflate", Coding::Deflate),
+        ("content-encoding: br", Coding::Brotli),
+        ("content-encoding: zstd", Coding::Zstd),
+        ("content-encoding: compress", Coding::Other),
         ("content-encoding: gzip, br", Coding::Other),
     ] {
         let answer = format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n");
         let head = head::parse(answer.as_bytes(), false).unwrap().unwrap();
         assert_eq!((head.coding, head.framing), (coding, Framing::UntilClose), "{field}");
+    }
+}
+
+#[test]
+fn a_cookie_that_is_set_is_seen() {
+    for (field, sets) in [("Set-Cookie: a=b", true), ("connection: close", false)] {
+        let answer = format!("HTTP/1.1 200 OK\r\nx: y\r\n{field}\r\n\r\n");
+        let head = head::parse(answer.as_bytes(), false).unwrap().unwrap();
+        assert_eq!((head.sets_cookie, head.keep_alive), (sets, false), "{field}");
     }
 }

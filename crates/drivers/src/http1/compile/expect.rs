@@ -1,14 +1,15 @@
-//! The `expect` table and the paths of `items`.
+//! The `expect` table, the paths of `items`, and captures.
 
 use std::ops::RangeInclusive;
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Entry, Node, Reader, Value};
 use plan::operation::Operation;
-use plan::rows::Rows;
+use plan::template::Scope;
 use plan::units::parse_size;
 
 use super::fields;
+use crate::capture::Captures;
 use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
@@ -26,10 +27,11 @@ pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectations
         for entry in entries(&mut reader, "header") {
             expectation.rules.extend(field(&mut reader, entry));
         }
-        expectation.rules.extend(of_body(&mut reader, planned.rows.as_deref()));
+        expectation.rules.extend(of_body(&mut reader, planned.scope()));
         problems.extend(reader.finish());
     }
     expectation.items = paths(planned, problems);
+    expectation.captures = Captures::compile(&planned.captures, problems);
     expectation
 }
 
@@ -46,11 +48,11 @@ pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
 }
 
 /// Expectations of a body, for every protocol.
-pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<AnswerRule> {
+pub fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
     let mut rules = Vec::new();
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {
-        let template = template(reader, text, span, rows);
+        let template = template(reader, text, span, scope);
         rules.extend(template.map(|template| AnswerRule::Contains(text.to_owned(), template)));
     }
     for (text, span) in texts(reader, "matches") {
@@ -64,7 +66,7 @@ pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<AnswerRule> 
     }
     for entry in entries(reader, "json") {
         match Path::compile(&entry.key) {
-            Ok(path) => rules.extend(json(reader, path, &entry.node, rows)),
+            Ok(path) => rules.extend(json(reader, path, &entry.node, scope)),
             Err(error) => reader.problem(not_a_path(&entry.key, entry.key_span, &error)),
         }
     }
@@ -81,14 +83,9 @@ fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
 }
 
 /// A value as it stands, or a text with placeholders in it.
-fn json(
-    reader: &mut Reader<'_>,
-    path: Path,
-    node: &Node,
-    rows: Option<&Rows>,
-) -> Option<AnswerRule> {
+fn json(reader: &mut Reader<'_>, path: Path, node: &Node, scope: Scope<'_>) -> Option<AnswerRule> {
     if let Value::String(text) = &node.value {
-        let template = template(reader, text, node.span, rows)?;
+        let template = template(reader, text, node.span, scope)?;
         return Some(match template.literal() {
             Some(literal) => AnswerRule::Json(path, literal.into()),
             None => AnswerRule::JsonReads(path, text.clone(), template),

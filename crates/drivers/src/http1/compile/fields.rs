@@ -2,8 +2,7 @@
 
 use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Value};
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 
 use crate::http1::codec::field::{is_text, is_token};
 use crate::http1::request::Piece;
@@ -40,6 +39,11 @@ impl Fields {
         self.0.iter()
     }
 
+    /// Removes the fields with these names.
+    pub fn remove(&mut self, names: &[&str]) {
+        self.0.retain(|field| !names.iter().any(|name| field.name.eq_ignore_ascii_case(name)));
+    }
+
     /// Adds a field; `instead` of those with its name, or beside them. A length is left out: it is
     /// computed.
     pub fn push(&mut self, field: Field, instead: bool) {
@@ -54,7 +58,7 @@ impl Fields {
 }
 
 /// Reads `header`: each value text, or a list of texts for a field that is sent several times.
-pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Fields {
+pub fn read(reader: &mut Reader<'_>, scope: Scope<'_>) -> Fields {
     let mut fields = Fields::default();
     let Some(table) = reader.table("header") else {
         return fields;
@@ -74,7 +78,7 @@ pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Fields {
             _ => std::slice::from_ref(&entry.node),
         };
         for node in nodes {
-            if let Some(value) = read_value(reader, node, rows) {
+            if let Some(value) = read_value(reader, node, scope) {
                 fields.push(Field { name: entry.key.clone(), value }, false);
             }
         }
@@ -82,7 +86,7 @@ pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Fields {
     fields
 }
 
-fn read_value(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Option<Piece> {
+fn read_value(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>) -> Option<Piece> {
     let Value::String(text) = &node.value else {
         reader.problem(Diagnostic::new(
             node.span,
@@ -96,7 +100,7 @@ fn read_value(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Opti
         reader.problem(Diagnostic::new(node.span, what, "expected one line of text"));
         return None;
     }
-    template(reader, text, node.span, rows).map(value)
+    template(reader, text, node.span, scope).map(value)
 }
 
 /// The value of a field as literal bytes, control characters as blanks.

@@ -1,50 +1,93 @@
-//! The body of a request: `body` (text) or `json` (a value, templates in its texts).
+//! The body of a request: `body` (text), `json` (a value, templates in its texts), `form` or `multipart`.
 
 use plan::diagnostic::Diagnostic;
-use plan::document::{Node, Reader, Value};
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::document::{Entry, Node, Reader, Value};
+use plan::template::{Scope, Template};
 
-use crate::http1::request::{Payload, Segment, json_text};
-use crate::table::template;
+use super::multipart;
+use crate::http1::encoding::{form_text, json_text};
+use crate::http1::request::{Payload, Segment};
+use crate::table::{template, values};
 
-/// A body, if there is one, and whether it calls for `content-type: application/json`.
+/// Keys that say what the body is.
+const KEYS: [&str; 4] = ["body", "json", "form", "multipart"];
+
+/// A body, if there is one, and what it is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BodyContent {
     /// The body.
     pub payload: Option<Payload>,
-    /// Whether it came from `json`.
-    pub is_json: bool,
+    /// Its `content-type`, unless the experiment sets another.
+    pub content_type: Option<String>,
 }
 
-/// Reads `body` or `json`.
-pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> BodyContent {
-    let text = reader.string("body");
-    let json = reader.node("json");
-    if let (Some((_, span)), Some(_)) = (text, json) {
-        let what = "an operation has either `body` or `json`";
-        reader.problem(Diagnostic::new(span, what, "remove this or `json`"));
+/// Reads the one key that says what the body is.
+pub fn read(reader: &mut Reader<'_>, scope: Scope<'_>) -> BodyContent {
+    let entries: Vec<&Entry> = KEYS.iter().filter_map(|key| reader.entry(key)).collect();
+    if let [first, second, ..] = entries.as_slice() {
+        let what = format!("an operation has either `{}` or `{}`", first.key, second.key);
+        let label = format!("remove this or `{}`", second.key);
+        reader.problem(Diagnostic::new(first.node.span, what, label));
     }
     let mut body = Parts::default();
-    match (text, json) {
-        (Some((text, span)), _) => {
-            if let Some(template) = template(reader, text, span, rows) {
+    let content_type = match entries.first() {
+        Some(entry) => content(reader, entry, scope, &mut body),
+        None => return BodyContent::default(),
+    };
+    BodyContent { payload: Some(body.payload()), content_type }
+}
+
+/// Appends what this entry makes of the body.
+///
+/// Shape:  → its type, if it has one
+fn content(
+    reader: &mut Reader<'_>,
+    entry: &Entry,
+    scope: Scope<'_>,
+    body: &mut Parts,
+) -> Option<String> {
+    match (entry.key.as_str(), &entry.node.value) {
+        ("json", _) => {
+            json_node(reader, &entry.node, scope, body);
+            Some("application/json".to_owned())
+        }
+        ("form", Value::Table(table)) => {
+            form(values(reader, table, scope), body);
+            Some("application/x-www-form-urlencoded".to_owned())
+        }
+        ("multipart", Value::Table(table)) => Some(multipart::read(reader, table, scope, body)),
+        ("body", Value::String(text)) => {
+            if let Some(template) = template(reader, text, entry.node.span, scope) {
                 body.template(template, Segment::Text, |literal, out| {
                     out.extend_from_slice(literal);
                 });
             }
+            None
         }
-        (None, Some(node)) => json_node(reader, node, rows, &mut body),
-        (None, None) => return BodyContent::default(),
+        (key, _) => {
+            let expected = if key == "body" { "text" } else { "a table" };
+            reader.problem(entry.node.unlike(expected));
+            None
+        }
     }
-    BodyContent { payload: Some(body.payload()), is_json: json.is_some() }
 }
 
-fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &mut Parts) {
+fn form(values: Vec<(&str, Template)>, body: &mut Parts) {
+    for (place, (name, template)) in values.into_iter().enumerate() {
+        if place > 0 {
+            body.literal(b"&");
+        }
+        form_text(name.as_bytes(), body.text());
+        body.literal(b"=");
+        body.template(template, Segment::Form, form_text);
+    }
+}
+
+fn json_node(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>, body: &mut Parts) {
     match &node.value {
         Value::String(text) => {
             body.literal(b"\"");
-            if let Some(template) = template(reader, text, node.span, rows) {
+            if let Some(template) = template(reader, text, node.span, scope) {
                 body.template(template, Segment::Json, json_text);
             }
             body.literal(b"\"");
@@ -57,7 +100,7 @@ fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &m
             body.literal(b"[");
             for (place, node) in nodes.iter().enumerate() {
                 body.comma(place);
-                json_node(reader, node, rows, body);
+                json_node(reader, node, scope, body);
             }
             body.literal(b"]");
         }
@@ -68,7 +111,7 @@ fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &m
                 body.literal(b"\"");
                 json_text(entry.key.as_bytes(), body.text());
                 body.literal(b"\":");
-                json_node(reader, &entry.node, rows, body);
+                json_node(reader, &entry.node, scope, body);
             }
             body.literal(b"}");
         }
@@ -80,10 +123,10 @@ fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &m
 
 /// A body in the making, literal parts joined.
 #[derive(Default)]
-struct Parts(Vec<Segment>);
+pub(super) struct Parts(Vec<Segment>);
 
 impl Parts {
-    fn literal(&mut self, bytes: &[u8]) {
+    pub(super) fn literal(&mut self, bytes: &[u8]) {
         self.text().extend_from_slice(bytes);
     }
 
@@ -104,7 +147,7 @@ impl Parts {
         }
     }
 
-    fn template(
+    pub(super) fn template(
         &mut self,
         template: Template,
         segment: fn(Template) -> Segment,

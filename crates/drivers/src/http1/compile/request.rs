@@ -1,27 +1,32 @@
-//! The `http` table: path, method, header, body.
+//! The `http` table: path, method, header, body, and how far an operation goes on by itself.
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::Reader;
-use plan::rows::Rows;
+use plan::template::Scope;
 
-use super::expect;
 use super::fields::{self, Field, Fields};
-use super::parts;
 use super::payload::{self, BodyContent};
+use super::pieces::Pieces;
+use super::{auth, expect, parts, query};
 use crate::expect::expectations::Expectations;
-use crate::http1::answer_check::AnswerCheck;
+use crate::http1::answer_check::{AnswerCheck, Continuation};
 use crate::http1::codec::field::is_token;
+use crate::http1::encoding;
 use crate::http1::operation::Operation;
-use crate::http1::request::{self, Payload, Piece, Request};
+use crate::http1::redirect::{Method, Redirected};
+use crate::http1::request::{Payload, Piece, Request};
 use crate::table::template;
 
 /// Compiles an operation of the plan.
 ///
 /// Errors: every problem of its `http` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
-    let OperationDraft { requests, expectation } = drafts(planned)?;
-    let requests = requests.iter().map(RequestDraft::encode).collect();
-    Ok(Operation { requests, check: AnswerCheck::of(expectation, planned) })
+    let draft = drafts(planned)?;
+    let encode = |draft: &RequestDraft| -> Result<_, Vec<Diagnostic>> { Ok(draft.encode()) };
+    let redirected = draft.redirected(encode)?;
+    let requests = draft.requests.iter().map(RequestDraft::encode).collect();
+    let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
+    Ok(Operation { requests, redirected, check })
 }
 
 /// An operation as its tables define it, for any version of HTTP.
@@ -31,28 +36,41 @@ pub struct OperationDraft {
     pub requests: Vec<RequestDraft>,
     /// What answers are held against.
     pub expectation: Expectations,
+    /// How far it goes on by itself.
+    pub continuation: Continuation,
 }
+
+/// Redirects that an operation may follow, at most.
+const FOLLOW_LIMIT: u64 = 100;
+/// Fields that a request without its body has no longer, beside those that are computed.
+const OF_THE_BODY: [&str; 4] =
+    ["content-type", "content-encoding", "content-language", "content-location"];
 
 /// A request before it is encoded.
 #[derive(Debug, Clone)]
 pub struct RequestDraft {
     /// The method.
     pub method: String,
-    /// The request target.
+    /// Its path, perhaps with a query.
     pub path: Piece,
+    /// What follows in the query.
+    pub query: Vec<Piece>,
     /// Fields that the experiment sets.
     pub fields: Fields,
     /// The body.
     pub content: BodyContent,
+    /// Whether the cookies of its journey go with it.
+    pub cookies: bool,
 }
 
 /// Reads what all versions of HTTP have in common.
 ///
 /// Errors: every problem of the protocol's table, of `expect` and of the items
 pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Vec<Diagnostic>> {
-    let rows = planned.rows.as_deref();
+    let scope = planned.scope();
     let mut reader = Reader::new(&planned.table);
-    let draft = RequestDraft::read(&mut reader, rows);
+    let continuation = read_continuation(&mut reader, planned.is_step);
+    let draft = RequestDraft::read(&mut reader, scope, continuation.cookies);
     parts::check(&mut reader);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
@@ -64,16 +82,50 @@ pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Ve
         Some(listed) => listed.iter().map(|request| draft.of_row(request, span)).collect(),
         None => Ok(vec![draft]),
     };
-    Ok(OperationDraft { requests: requests.map_err(|problem| vec![problem])?, expectation })
+    let requests = requests.map_err(|problem| vec![problem])?;
+    Ok(OperationDraft { requests, expectation, continuation })
+}
+
+/// `cookies`, which are kept in journeys alone, and `follow`.
+fn read_continuation(reader: &mut Reader<'_>, is_step: bool) -> Continuation {
+    let cookies = reader.boolean("cookies").unwrap_or(true) && is_step;
+    let follow = reader.count("follow", 0, FOLLOW_LIMIT).unwrap_or(0);
+    Continuation { cookies, follow: u32::try_from(follow).unwrap_or_default() }
+}
+
+impl OperationDraft {
+    /// The requests that follow redirects, where any is followed, as `encode` makes them.
+    ///
+    /// Errors: those of `encode`
+    pub fn redirected<R, E>(
+        &self,
+        encode: impl Fn(&RequestDraft) -> Result<R, E>,
+    ) -> Result<Vec<Redirected<R>>, E> {
+        let followed = if self.continuation.follow > 0 { self.requests.as_slice() } else { &[] };
+        let redirected = followed.iter().map(|draft| {
+            let same = RequestDraft { path: Piece::Location, query: Vec::new(), ..draft.clone() };
+            let mut as_get = same.clone();
+            as_get.method = "GET".to_owned();
+            as_get.content = BodyContent::default();
+            as_get.fields.remove(&OF_THE_BODY);
+            let method = Method::of(&draft.method);
+            Ok(Redirected { same: encode(&same)?, as_get: encode(&as_get)?, method })
+        });
+        redirected.collect()
+    }
 }
 
 impl RequestDraft {
-    fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Self {
-        let content = payload::read(reader, rows);
+    fn read(reader: &mut Reader<'_>, scope: Scope<'_>, cookies: bool) -> Self {
+        let content = payload::read(reader, scope);
         let method = read_method(reader, &content);
-        let path = read_path(reader, rows);
-        let fields = fields::read(reader, rows);
-        Self { method, path, fields, content }
+        let path = read_path(reader, scope);
+        let query = query::read(reader, scope);
+        let mut fields = fields::read(reader, scope);
+        if let Some(value) = auth::read(reader, scope, &fields) {
+            fields.push(Field { name: "authorization".to_owned(), value }, true);
+        }
+        Self { method, path, query, fields, content, cookies }
     }
 
     /// A request of a target file: what it leaves open comes from the table.
@@ -87,12 +139,15 @@ impl RequestDraft {
             fields.push(Field { name: name.clone(), value: fields::literal(value) }, true);
         }
         let mut target = Vec::new();
-        request::path(row.path.as_bytes(), &mut target);
+        encoding::path(row.path.as_bytes(), &mut target);
         let content = match row.body.as_slice() {
             [] => self.content.clone(),
-            body => BodyContent { payload: Some(Payload::Literal(body.into())), is_json: false },
+            body => {
+                BodyContent { payload: Some(Payload::Literal(body.into())), content_type: None }
+            }
         };
-        Ok(Self { method: row.method.clone(), path: Piece::Literal(target), fields, content })
+        let (method, path) = (row.method.clone(), Piece::Literal(target));
+        Ok(Self { method, path, fields, content, ..self.clone() })
     }
 
     /// Every field in order: those that a request has unless the experiment sets them, then its own.
@@ -100,10 +155,31 @@ impl RequestDraft {
         let defaults = fields::DEFAULTS.iter().filter(|(name, _)| !self.fields.has(name));
         let defaults = defaults.map(|(name, value)| (*name, fields::literal(value)));
         let own = self.fields.iter().map(|field| (field.name.as_str(), field.value.clone()));
-        let json = (self.content.is_json && !self.fields.has("content-type"))
-            .then(|| ("content-type", fields::literal("application/json")));
+        let kind = self.content.content_type.as_ref();
+        let kind = kind.filter(|_| !self.fields.has("content-type"));
+        let kind = kind.map(|kind| ("content-type", fields::literal(kind)));
         let length = self.length().map(|length| ("content-length", length));
-        defaults.chain(own).chain(json).chain(length)
+        defaults.chain(own).chain(kind).chain(length)
+    }
+
+    /// The request target: path and query.
+    pub fn target(&self) -> Vec<Piece> {
+        let mut pieces = Pieces::default();
+        pieces.piece(self.path.clone());
+        if !self.query.is_empty() {
+            pieces.piece(match &self.path {
+                Piece::Literal(path) if path.contains(&b'?') => Piece::Literal(b"&".to_vec()),
+                Piece::Literal(_) => Piece::Literal(b"?".to_vec()),
+                _ => Piece::QueryJoint,
+            });
+        }
+        self.query.iter().for_each(|piece| pieces.piece(piece.clone()));
+        pieces.0
+    }
+
+    /// Whether the cookies of the journey go with it; a field `cookie` of its own takes their place.
+    pub fn sends_cookies(&self) -> bool {
+        self.cookies && !self.fields.has("cookie")
     }
 
     /// `content-length`, where there is a body or the method suggests one (RFC 9110 section 8.6).
@@ -118,10 +194,10 @@ impl RequestDraft {
 
     /// Puts the head together as HTTP/1.1, literal pieces joined.
     fn encode(&self) -> Request {
-        let mut head = Head::default();
+        let mut head = Pieces::default();
         head.text(&self.method);
         head.text(" ");
-        head.piece(self.path.clone());
+        self.target().into_iter().for_each(|piece| head.piece(piece));
         head.text(" HTTP/1.1\r\n");
         if !self.fields.has("host") {
             head.field("host", Piece::Authority);
@@ -129,33 +205,12 @@ impl RequestDraft {
         for (name, value) in self.fields() {
             head.field(name, value);
         }
+        if self.sends_cookies() {
+            head.piece(Piece::Cookies);
+        }
         head.text("\r\n");
         let body = self.content.payload.clone().unwrap_or_else(|| Payload::Literal([].into()));
         Request { is_head: self.method == "HEAD", head: head.0, body }
-    }
-}
-
-/// Pieces of a head in the making.
-#[derive(Default)]
-struct Head(Vec<Piece>);
-
-impl Head {
-    fn text(&mut self, text: &str) {
-        self.piece(Piece::Literal(text.as_bytes().to_vec()));
-    }
-
-    fn piece(&mut self, piece: Piece) {
-        if let (Some(Piece::Literal(last)), Piece::Literal(more)) = (self.0.last_mut(), &piece) {
-            last.extend_from_slice(more);
-        } else {
-            self.0.push(piece);
-        }
-    }
-
-    fn field(&mut self, name: &str, value: Piece) {
-        self.text(&format!("{name}: "));
-        self.piece(value);
-        self.text("\r\n");
     }
 }
 
@@ -182,7 +237,7 @@ fn check_method(method: &str) -> Result<(), String> {
 }
 
 /// `path`: `/` by default.
-fn read_path(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Piece {
+fn read_path(reader: &mut Reader<'_>, scope: Scope<'_>) -> Piece {
     let root = || Piece::Literal(b"/".to_vec());
     let Some((text, span)) = reader.string("path") else {
         return root();
@@ -193,13 +248,13 @@ fn read_path(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Piece {
         reader.problem(problem.with_hint("the host belongs into `target`"));
         return root();
     }
-    let Some(template) = template(reader, text, span, rows) else {
+    let Some(template) = template(reader, text, span, scope) else {
         return root();
     };
     match template.literal() {
         Some(literal) => {
             let mut target = Vec::new();
-            request::path(literal.as_bytes(), &mut target);
+            encoding::path(literal.as_bytes(), &mut target);
             Piece::Literal(target)
         }
         None => Piece::Path(template),

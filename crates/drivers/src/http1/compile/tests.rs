@@ -14,15 +14,22 @@ fn planned(text: &str) -> Operation {
     crate::planned::planned("http", text)
 }
 
+fn call(place: u64) -> Call {
+    let row = usize::try_from(place).unwrap();
+    Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 0, memory: None }
+}
+
+fn context(call: &Call) -> RenderContext<'_> {
+    RenderContext { call, rows: None, authority: "[::1]:8080", is_secure: false, location: "" }
+}
+
 /// The bytes of the request for the call with this sequence and row.
 fn bytes(planned: &Operation, place: u64) -> String {
     let operation = operation(planned).expect("it compiles");
-    let row = usize::try_from(place).unwrap();
-    let call = Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 0 };
-    let context = RenderContext { call: &call, rows: None, authority: "[::1]:8080" };
+    let call = call(place);
     let mut out = Vec::new();
-    let request = &operation.requests[row.min(operation.requests.len() - 1)];
-    request.encode(&context, &mut RenderBuffers::default(), &mut out);
+    let request = &operation.requests[call.row.min(operation.requests.len() - 1)];
+    request.encode(&context(&call), &mut RenderBuffers::default(), &mut out);
     out.extend_from_slice(request.tail());
     String::from_utf8(out).unwrap()
 }
@@ -88,6 +95,153 @@ fn json_keeps_its_types_and_order_and_escapes_its_texts() {
         "json = []\nheader = { Content-Type = \"application/x+json\" }",
         "POST / HTTP/1.1\r\nDEFAULTS\r\nContent-Type: application/x+json\r\ncontent-length: 2\r\n\r\n[]",
     );
+}
+
+#[test]
+fn a_query_is_percent_encoded_and_joins_that_of_the_path() {
+    check(
+        "query = { size = 20, q = \"a b&ü\", n = \"{{sequence}}\" }",
+        "GET /?size=20&q=a%20b%26%C3%BC&n=7 HTTP/1.1\r\nDEFAULTS\r\n\r\n",
+    );
+    check(
+        "path = \"/a?b=c\"\nquery = { tag = [\"x\", 1.5, true], \"k=\" = \"\" }",
+        "GET /a?b=c&tag=x&tag=1.5&tag=true&k%3D= HTTP/1.1\r\nDEFAULTS\r\n\r\n",
+    );
+    check(
+        "path = \"/p{{sequence}}\"\nquery = { a = \"{{sequence}}/\" }",
+        "GET /p7?a=7%2F HTTP/1.1\r\nDEFAULTS\r\n\r\n",
+    );
+    check(
+        "path = \"/{{sequence}}?x\"\nquery = { a = 1 }",
+        "GET /7?x&a=1 HTTP/1.1\r\nDEFAULTS\r\n\r\n",
+    );
+}
+
+#[test]
+fn a_form_is_encoded_as_browsers_do() {
+    check(
+        "form = { user = \"ada l\", \"n&\" = \"{{sequence}}\", list = [1, \"ü*~\"] }",
+        "POST / HTTP/1.1\r\nDEFAULTS\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+         content-length: 40\r\n\r\nuser=ada+l&n%26=7&list=1&list=%C3%BC*%7E",
+    );
+}
+
+#[test]
+fn multipart_holds_texts_and_files() {
+    check(
+        "multipart = { title = \"x{{sequence}}\", n = [1, 2], \"f\\\"\" = \
+         { content = \"AEZGCg==\", name = \"p.png\", type = \"image/png\" } }",
+        "POST / HTTP/1.1\r\nDEFAULTS\r\ncontent-type: multipart/form-data; \
+         boundary=proofload-7b1d3e9f52c84a06\r\ncontent-length: 394\r\n\r\n\
+         --proofload-7b1d3e9f52c84a06\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nx7\r\n\
+         --proofload-7b1d3e9f52c84a06\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n1\r\n\
+         --proofload-7b1d3e9f52c84a06\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n2\r\n\
+         --proofload-7b1d3e9f52c84a06\r\nContent-Disposition: form-data; name=\"f%22\"; \
+         filename=\"p.png\"\r\nContent-Type: image/png\r\n\r\n\u{0}FF\n\r\n\
+         --proofload-7b1d3e9f52c84a06--\r\n",
+    );
+}
+
+#[test]
+fn a_boundary_stands_in_no_content() {
+    let planned = planned("[http]\nmultipart = { a = \"--proofload-7b1d3e9f52c84a06\" }");
+    let request = bytes(&planned, 7);
+    assert!(request.contains("boundary=proofload-7b1d3e9f52c84a06x\r\n"), "{request}");
+    assert!(request.ends_with("\r\n--proofload-7b1d3e9f52c84a06x--\r\n"), "{request}");
+}
+
+#[test]
+fn credentials_stand_in_one_field() {
+    let field = |auth: &str, value: &str| {
+        let expected = format!("GET / HTTP/1.1\r\nDEFAULTS\r\nauthorization: {value}\r\n\r\n");
+        check(&format!("auth = {auth}"), &expected);
+    };
+    field("{ bearer = \"t0ken\" }", "Bearer t0ken");
+    field("{ bearer = \"{{sequence}}-x\" }", "Bearer 7-x");
+    let basic = "{ basic = { user = \"Aladdin\", password = \"open sesame\" } }";
+    field(basic, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    field("{ basic = { user = \"u{{sequence}}\", password = \"p\" } }", "Basic dTc6cA==");
+}
+
+#[test]
+fn a_redirected_request_keeps_or_drops_its_body() {
+    let text = "[http]\npath = \"/old\"\nfollow = 3\nform = { a = \"{{sequence}}\" }\n\
+        query = { b = 1 }\nheader = { content-language = \"en\", x = \"y\" }";
+    let operation = operation(&planned(text)).expect("it compiles");
+    assert_eq!(operation.check.continuation.follow, 3);
+    let redirected = &operation.redirected[0];
+    let call = call(7);
+    let sent = |request: &crate::http1::request::Request| {
+        let context = RenderContext { location: "/new?x", ..context(&call) };
+        let mut out = Vec::new();
+        request.encode(&context, &mut RenderBuffers::default(), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let same = format!(
+        "POST /new?x HTTP/1.1\r\n{DEFAULTS}content-language: en\r\nx: y\r\ncontent-type: \
+         application/x-www-form-urlencoded\r\ncontent-length: 3\r\n\r\na=7"
+    );
+    assert_eq!(sent(&redirected.same), same);
+    let as_get = format!("GET /new?x HTTP/1.1\r\n{DEFAULTS}x: y\r\n\r\n");
+    assert_eq!(sent(&redirected.as_get), as_get);
+}
+
+#[test]
+fn steps_of_journeys_carry_cookies_unless_told_otherwise() {
+    let carries = |text: &str, is_step: bool| {
+        let planned = Operation { is_step, ..planned(&format!("[http]\n{text}")) };
+        let operation = operation(&planned).expect("it compiles");
+        let head = &operation.requests[0].head;
+        let sent = head.contains(&crate::http1::request::Piece::Cookies);
+        (sent, operation.check.continuation.cookies)
+    };
+    assert_eq!(carries("", true), (true, true));
+    assert_eq!(carries("", false), (false, false));
+    assert_eq!(carries("cookies = false", true), (false, false));
+    assert_eq!(carries("header = { Cookie = \"a=b\" }", true), (false, true));
+}
+
+#[test]
+fn what_is_shown_of_credentials_is_their_scheme() {
+    let request = b"POST / HTTP/1.1\r\nauthorization: Bearer abc\r\nx: y\r\n\r\nauthorization: z";
+    let shown = crate::http1::request::without_credentials(request);
+    let expected =
+        b"POST / HTTP/1.1\r\nauthorization: Bearer (hidden)\r\nx: y\r\n\r\nauthorization: z";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn every_problem_of_the_new_tables_is_found() {
+    for (text, expected) in [
+        (
+            "form = { a = 1 }\nmultipart = { b = 1 }",
+            "an operation has either `form` or `multipart`",
+        ),
+        ("body = \"x\"\nform = { a = 1 }", "an operation has either `body` or `form`"),
+        ("form = \"a=b\"", "expected a table, got \"a=b\""),
+        ("form = { a = { b = 1 } }", "expected text, a number or true or false, got a table"),
+        ("query = 5", "expected a table, got 5"),
+        ("query = { a = \"{{rwo.x}}\" }", "unknown placeholder `rwo`"),
+        ("multipart = { f = { type = \"a\" } }", "missing key `file`"),
+        ("multipart = { f = { content = \"%\" } }", "the content of a file is not base64"),
+        ("multipart = { f = { content = \"\", typ = \"a\" } }", "unknown key `typ`"),
+        ("auth = {}", "`auth` needs either `bearer` or `basic`"),
+        (
+            "auth = { bearer = \"x\", basic = { user = \"u\", password = \"p\" } }",
+            "`auth` needs either",
+        ),
+        ("auth = { basic = { user = \"u\" } }", "missing key `password`"),
+        ("auth = { basic = { user = \"u:v\", password = \"p\" } }", "user \"u:v\" holds a colon"),
+        (
+            "auth = { bearer = \"x\" }\nheader = { Authorization = \"y\" }",
+            "`auth` and header authorization exclude each other",
+        ),
+        ("follow = 101", "101"),
+        ("cookies = 1", "expected true or false, got 1"),
+    ] {
+        let found = problems(&format!("[http]\n{text}"));
+        assert!(found.iter().any(|message| message.contains(expected)), "{expected}\n{found:#?}");
+    }
 }
 
 #[test]

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use plan::diagnostic::Diagnostic;
 use plan::document::Reader;
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 use plan::units::{parse_duration, parse_size};
 
 use super::operation::Operation;
 use super::options::AnswerOptions;
 use crate::http1::compile::expect;
-use crate::table::{no_requests, template};
+use crate::table::{no_captures, no_requests, template};
 
 /// The longest time for which a worker may leave everything else alone.
 const LONGEST_SPIN: Duration = Duration::from_millis(1);
@@ -30,9 +29,9 @@ const ROOM: &str = "a size from 1B to 4398046380032B such as 1KiB";
 ///
 /// Errors: every problem of its `shm` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
-    let rows = planned.rows.as_deref();
+    let scope = planned.scope();
     let mut reader = Reader::new(&planned.table);
-    let body = read_body(&mut reader, rows);
+    let body = read_body(&mut reader, scope);
     if planned.table.get("body").is_none() {
         reader.missing("body", "body = \"ping\"");
     }
@@ -43,9 +42,10 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let mut rules = Vec::new();
     if let Some(table) = &planned.expect {
         let mut reader = Reader::new(table);
-        rules = expect::of_body(&mut reader, rows);
+        rules = expect::of_body(&mut reader, scope);
         problems.extend(reader.finish());
     }
+    no_captures(planned, &mut problems);
     let items = expect::paths(planned, &mut problems);
     match body {
         Some(body) if problems.is_empty() => {
@@ -56,9 +56,9 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     }
 }
 
-fn read_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Template> {
+fn read_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Option<Template> {
     let (text, span) = reader.string("body")?;
-    template(reader, text, span, rows)
+    template(reader, text, span, scope)
 }
 
 /// `room`, `spin` and `times`: without them the room of one slot, no spinning, and no question.

@@ -5,8 +5,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Node, Reader, Value};
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 use plan::units::{SIZE, parse_size};
 
 use crate::smtp::codec::text::{body_of, lines};
@@ -37,7 +36,7 @@ pub fn read(
     envelope: Option<&Envelope>,
     compile: &CompileContext<'_>,
 ) -> Option<Content> {
-    let rows = compile.operation.rows.as_deref();
+    let scope = compile.operation.scope();
     let eight_bit = reader.boolean("eight_bit").unwrap_or(false);
     let size = reader.parsed("size", SIZE, |text| parse_size(text).filter(|size| *size <= LARGEST));
     let body = reader.string("body");
@@ -48,7 +47,7 @@ pub fn read(
         let what = "a message has one of `size`, `body` and `message`";
         reader.problem(Diagnostic::new(span, what, format!("remove this or `{first}`")));
     }
-    let fields = fields(reader, rows);
+    let fields = fields(reader, scope);
     if let Some(node) = messages {
         for key in ["subject", "header", "eight_bit"] {
             if let Some(entry) = reader.entry(key) {
@@ -56,16 +55,16 @@ pub fn read(
                 reader.problem(Diagnostic::new(entry.key_span, what, "remove this"));
             }
         }
-        return given(reader, node, rows);
+        return given(reader, node, scope);
     }
     let header = whole_header(session, envelope?, fields, eight_bit, compile.wall_clock);
     match body {
         Some((text, span)) => {
             check_lines(reader, text, span);
-            let text = template(reader, text, span, rows)?;
+            let text = template(reader, text, span, scope)?;
             Some(Content::Given(vec![Given::body(header, text)]))
         }
-        None => generated(reader, size, eight_bit, header, rows),
+        None => generated(reader, size, eight_bit, header, scope),
     }
 }
 
@@ -74,13 +73,14 @@ fn generated(
     size: Option<(u64, Span)>,
     eight_bit: bool,
     header: Header,
-    rows: Option<&Rows>,
+    scope: Scope<'_>,
 ) -> Option<Content> {
     let (size, span) = size.unwrap_or((USUAL, Span::default()));
     // As long as on a machine that has been up for some days.
     let now = 1_000_000_000_000_000;
-    let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now };
-    let example = MessageContext { call: &call, rows, dots: true };
+    let call =
+        Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now, memory: None };
+    let example = MessageContext { call: &call, rows: scope.rows, dots: true };
     match Generated::new(size, header, nonce(), eight_bit, &example) {
         Ok(generated) => Some(Content::Generated(Box::new(generated))),
         Err(error) => {
@@ -91,7 +91,7 @@ fn generated(
 }
 
 /// `message`: one, or a list of them; each with header, empty line and body.
-fn given(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Option<Content> {
+fn given(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>) -> Option<Content> {
     let mut messages = Vec::new();
     for node in one_or_more(Some(node)) {
         let Value::String(text) = &node.value else {
@@ -105,7 +105,7 @@ fn given(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Option<Co
             reader.problem(Diagnostic::new(node.span, what, "expected header and body"));
         }
         check_lines(reader, text, node.span);
-        let text = template(reader, text, node.span, rows);
+        let text = template(reader, text, node.span, scope);
         messages.extend(text.map(|text| Given::message(marks(), text)));
     }
     if matches!(&node.value, Value::Array(nodes) if nodes.is_empty()) {
@@ -125,7 +125,8 @@ fn check_lines(reader: &mut Reader<'_>, text: &str, span: Span) {
 }
 
 fn nonce() -> Template {
-    Template::compile("{{nonce}}", Span::default(), None).expect("a placeholder that is known")
+    Template::compile("{{nonce}}", Span::default(), Scope::default())
+        .expect("a placeholder that is known")
 }
 
 /// The two fields of our own.
@@ -146,10 +147,10 @@ struct Field {
 }
 
 /// `subject` and `header`.
-fn fields(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Field> {
+fn fields(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<Field> {
     let mut fields = Vec::new();
     let mut push = |reader: &mut Reader<'_>, name: &str, (text, span): (&str, Span)| {
-        let value = template(reader, text, span, rows);
+        let value = template(reader, text, span, scope);
         fields.extend(value.map(|value| Field { name: name.to_owned(), value }));
     };
     if let Some(text) = reader.string("subject") {

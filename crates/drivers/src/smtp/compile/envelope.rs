@@ -2,8 +2,7 @@
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Reader, Value};
-use plan::rows::Rows;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 
 use crate::smtp::envelope::Envelope;
 use crate::table::{one_or_more, template};
@@ -12,15 +11,15 @@ use crate::table::{one_or_more, template};
 const FROM: &str = "load@client.example";
 
 /// Reads the envelope; `None` where its problems leave none.
-pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Envelope> {
+pub fn read(reader: &mut Reader<'_>, scope: Scope<'_>) -> Option<Envelope> {
     let utf8 = reader.boolean("utf8").unwrap_or(false);
     let (from, span) = reader.string("from").unwrap_or((FROM, Span::default()));
-    let from = address(reader, from, span, utf8, rows);
+    let from = address(reader, from, span, utf8, scope);
     let node = reader.node("to");
     let mut to = Vec::new();
     for node in one_or_more(node) {
         match &node.value {
-            Value::String(text) => to.extend(address(reader, text, node.span, utf8, rows)),
+            Value::String(text) => to.extend(address(reader, text, node.span, utf8, scope)),
             _ => reader.problem(node.unlike("an address such as sink@mail.example")),
         }
     }
@@ -39,7 +38,7 @@ fn address(
     text: &str,
     span: Span,
     utf8: bool,
-    rows: Option<&Rows>,
+    scope: Scope<'_>,
 ) -> Option<Template> {
     let refuse = |reader: &mut Reader<'_>, what: &str, label: &str, hint: Option<&str>| {
         let problem = Diagnostic::new(span, format!("address \"{text}\" {what}"), label);
@@ -61,5 +60,5 @@ fn address(
         refuse(reader, "holds more than ASCII", "for servers with SMTPUTF8", hint);
         return None;
     }
-    template(reader, text, span, rows)
+    template(reader, text, span, scope)
 }

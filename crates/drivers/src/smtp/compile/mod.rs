@@ -18,23 +18,24 @@ use plan::document::Reader;
 
 use super::operation::{MessageItem, Operation};
 use crate::statuses::{Allowed, Statuses};
-use crate::table::{no_requests, statuses};
+use crate::table::{no_captures, no_requests, statuses};
 
 /// Compiles an operation of the plan.
 ///
 /// Errors: every problem of its `smtp` and `expect` tables and of its items
 pub fn operation(compile: &CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
     let planned = compile.operation;
-    let rows = planned.rows.as_deref();
+    let scope = planned.scope();
     let mut reader = Reader::new(&planned.table);
     let session = session::read(&mut reader, compile);
-    let envelope = envelope::read(&mut reader, rows);
+    let envelope = envelope::read(&mut reader, scope);
     let mut switch = |key, default| reader.boolean(key).unwrap_or(default);
     let (pipelining, chunking) = (switch("pipelining", false), switch("chunking", false));
     let reset = switch("reset", true);
     let content = content::read(&mut reader, &session, envelope.as_ref(), compile);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
+    no_captures(planned, &mut problems);
     let statuses = expected(compile, &mut problems);
     let items = items(compile, &mut problems);
     match (envelope, content) {

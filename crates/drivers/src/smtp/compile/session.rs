@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use engine::driver::CompileContext;
 use plan::diagnostic::Diagnostic;
 use plan::document::{Reader, Table};
-use plan::template::Template;
+use plan::template::{Scope, Template};
 
 use crate::smtp::codec::offers::Extension;
 use crate::smtp::session::{Auth, Session, StartTls};
@@ -74,7 +74,7 @@ fn auth(reader: &mut Reader<'_>, table: &Table) -> Option<Auth> {
 /// A text that is the same for all messages of a connection.
 fn word<'a>(reader: &mut Reader<'a>, key: &str) -> Option<String> {
     let (text, span): (&'a str, _) = reader.string(key)?;
-    match Template::compile(text, span, None) {
+    match Template::compile(text, span, Scope::default()) {
         Ok(template) => match template.literal() {
             Some(literal) if literal.contains('\0') => {
                 let what = format!("`{key}` holds a NUL");

@@ -2,7 +2,7 @@
 
 use engine::driver::Call;
 use plan::diagnostic::Span;
-use plan::template::Template;
+use plan::template::{Scope, Template};
 use sha2::{Digest, Sha256};
 
 use super::filler::{Filler, LINE};
@@ -13,11 +13,11 @@ use super::{Content, LEAD, MessageContext, Rendered};
 use crate::smtp::codec::text::{Dots, body_of};
 
 fn call(sequence: u64, now: u64) -> Call {
-    Call { index: sequence, operation: 0, sequence, row: 0, trial: 1, seed: 7, now }
+    Call { index: sequence, operation: 0, sequence, row: 0, trial: 1, seed: 7, now, memory: None }
 }
 
 fn template(text: &str) -> Template {
-    Template::compile(text, Span::default(), None).unwrap()
+    Template::compile(text, Span::default(), Scope::default()).unwrap()
 }
 
 fn header() -> Header {

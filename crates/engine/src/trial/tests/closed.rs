@@ -91,7 +91,7 @@ fn a_closed_loop_on_a_frozen_target_ends_at_the_drain_deadline() {
 #[test]
 fn the_throughput_of_users_is_their_think_time() {
     let think = Think::Uniform { low: Duration::from_secs(1), high: Duration::from_secs(3) };
-    let model = Model::Users { users: 50, spawn_rate: 10.0, think };
+    let model = Model::Users { users: 50, spawn_rate: 10.0, think, ramp: None };
     let mut counts = Vec::new();
     for workers in [1, 4] {
         let mut test_trial = TestTrial::new(model.clone(), Duration::from_secs(200));
@@ -112,7 +112,7 @@ fn the_throughput_of_users_is_their_think_time() {
 #[test]
 fn users_come_one_after_the_other() {
     let think = Think::Fixed { pause: Duration::from_secs(100) };
-    let model = Model::Users { users: 4, spawn_rate: 2.0, think };
+    let model = Model::Users { users: 4, spawn_rate: 2.0, think, ramp: None };
     let test_trial = TestTrial::new(model, Duration::from_secs(10));
     let clock = test_trial.clock.clone();
     answer_after(&test_trial.network, &test_trial.clock, |_| 600 * MS);

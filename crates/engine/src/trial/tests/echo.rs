@@ -87,8 +87,18 @@ pub(super) fn answer_after(
     clock: &Virtual,
     pause: impl Fn(u64) -> u64 + 'static,
 ) {
+    answer_after_as("target", network, clock, pause);
+}
+
+/// The same under another name.
+pub(super) fn answer_after_as(
+    name: &str,
+    network: &MemoryNetwork,
+    clock: &Virtual,
+    pause: impl Fn(u64) -> u64 + 'static,
+) {
     let (clock, pause) = (clock.clone(), Rc::new(pause));
-    network.serve("target", move |mut stream: DuplexStream| {
+    network.serve(name, move |mut stream: DuplexStream| {
         let (clock, pause) = (clock.clone(), Rc::clone(&pause));
         async move {
             let mut byte = [0];
@@ -130,9 +140,19 @@ pub(super) fn answer_in_turn(
     clock: &Virtual,
     service: impl FnMut() -> u64 + 'static,
 ) {
+    answer_in_turn_as("target", network, clock, service);
+}
+
+/// The same under another name.
+pub(super) fn answer_in_turn_as(
+    name: &str,
+    network: &MemoryNetwork,
+    clock: &Virtual,
+    service: impl FnMut() -> u64 + 'static,
+) {
     let clock = clock.clone();
     let server = Rc::new(Mutex::new(service));
-    network.serve("target", move |mut stream: DuplexStream| {
+    network.serve(name, move |mut stream: DuplexStream| {
         let (clock, server) = (clock.clone(), Rc::clone(&server));
         async move {
             let mut byte = [0];

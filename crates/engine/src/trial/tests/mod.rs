@@ -4,6 +4,7 @@ mod closed;
 mod duet;
 mod echo;
 mod faults;
+mod journeys;
 mod open;
 mod queueing;
 mod real;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use plan::journey::Journey;
 use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
@@ -39,6 +41,9 @@ struct TestTrial {
     enough_after: Option<u64>,
     load: Load,
     operations: Vec<Operation>,
+    journeys: Vec<Journey>,
+    /// Servers that operations go to beside the first one.
+    others: Vec<&'static str>,
     seed: u64,
     workers: usize,
     /// Limit of waiting raw samples, if samples are kept.
@@ -75,6 +80,8 @@ impl TestTrial {
             enough_after: None,
             load,
             operations: vec![Operation::named("echo")],
+            journeys: Vec::new(),
+            others: Vec::new(),
             seed: 1,
             workers: 1,
             samples: None,
@@ -88,13 +95,18 @@ impl TestTrial {
 
     /// The arm whose target is this.
     fn arm(&self, url: String) -> Arm {
+        let target = |url| Target { url, ..Target::default() };
+        let others = self.others.iter().map(|name| target(format!("memory://{name}")));
         Arm {
             name: "all".to_owned(),
             factors: BTreeMap::new(),
             values: BTreeMap::new(),
-            targets: vec![Target { url, ..Target::default() }],
+            targets: std::iter::once(target(url)).chain(others).collect(),
             load: self.load.clone(),
             operations: self.operations.clone(),
+            journeys: self.journeys.clone(),
+            setup: None,
+            teardown: None,
             services: Vec::new(),
             system: None,
             observers: Vec::new(),
@@ -102,21 +114,25 @@ impl TestTrial {
         }
     }
 
-    fn run(&self) -> TestResult {
-        let arm = self.arm("memory://target".to_owned());
-        let trial =
-            TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed, duet: false };
-        let setup = Setup {
+    fn setup<'a>(&self, arm: &'a Arm, trial: &'a TrialPlan) -> Setup<'a, Echo> {
+        Setup {
             driver: Arc::new(Echo),
-            arm: &arm,
-            trial: &trial,
+            arm,
+            trial,
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
             keep_samples: self.samples,
             real_time: true,
             stop: self.stop.clone(),
             end: self.end.clone(),
-        };
+        }
+    }
+
+    fn run(&self) -> TestResult {
+        let arm = self.arm("memory://target".to_owned());
+        let trial =
+            TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed, duet: false };
+        let setup = self.setup(&arm, &trial);
         let (mut events, mut windows, mut samples) = (Vec::new(), Vec::new(), 0);
         let mut on = |output| match output {
             TrialOutput::Event(event) => events.push(event),

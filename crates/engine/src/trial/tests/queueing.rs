@@ -35,7 +35,7 @@ fn averages(load: f64, seconds: u64, service: fn(u64) -> Box<dyn FnMut() -> u64>
     (means / 100.0, medians / 100.0)
 }
 
-fn exponential(seed: u64) -> Box<dyn FnMut() -> u64> {
+pub(super) fn exponential(seed: u64) -> Box<dyn FnMut() -> u64> {
     let mut served = 0;
     Box::new(move || {
         served += 1;

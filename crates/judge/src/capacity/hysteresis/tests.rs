@@ -43,7 +43,7 @@ fn hysteresis(seed: u64, served: impl Fn(bool) -> f64) -> Stairs {
             response_time: Some(times),
             ..OperationWindow::default()
         };
-        test.add(&Window { number: number as u64, operations: vec![part] });
+        test.add(&Window { number: number as u64, operations: vec![part], ..Window::default() });
     }
     test.judge(14)
 }
@@ -86,7 +86,7 @@ fn time_to_recover_counts_from_the_end_of_the_highest_step() {
     }
     for (number, times) in windows.into_iter().enumerate() {
         let part = OperationWindow { response_time: Some(times), ..OperationWindow::default() };
-        test.add(&Window { number: number as u64, operations: vec![part] });
+        test.add(&Window { number: number as u64, operations: vec![part], ..Window::default() });
     }
     let stairs = test.judge(1);
     let seconds = stairs.recovery_ns.unwrap() / SECOND;

@@ -28,6 +28,17 @@ fn every_table_of_the_schema_has_the_keys_of_the_reader() {
         ("[target]\nbogus = 1", &schema["$defs"]["target"]),
         ("[load]\nbogus = 1", &schema["$defs"]["load"]),
         ("[[operation]]\nbogus = 1", &schema["$defs"]["operation"]),
+        ("[[journey]]\nbogus = 1", &schema["$defs"]["journey"]),
+        (
+            "[[operation]]\nname = \"a\"\n[[journey]]\nsteps = [{ do = \"a\", bogus = 1 }]",
+            &schema["$defs"]["step"]["anyOf"][2],
+        ),
+        (
+            "[[operation]]\ncapture = { a = { bogus = 1 } }",
+            &schema["$defs"]["operation"]["properties"]["capture"]["additionalProperties"]["anyOf"]
+                [1],
+        ),
+        ("[setup]\nbogus = 1", &schema["$defs"]["preparation"]),
         ("[[service]]\nbogus = 1", &schema["$defs"]["service"]),
         ("[system]\nbogus = 1", &schema["$defs"]["system"]),
         ("[[observer]]\nbogus = 1", &schema["$defs"]["observer"]),

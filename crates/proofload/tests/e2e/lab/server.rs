@@ -103,7 +103,7 @@ pub fn truth(settings: &[&str]) -> (Served, String) {
 }
 
 /// The body of an answer.
-fn get(address: &str, path: &str) -> String {
+pub fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("the control address");
     write!(stream, "GET {path} HTTP/1.1\r\nhost: truth\r\nconnection: close\r\n\r\n")
         .expect("asks");

@@ -1,0 +1,86 @@
+//! What an arm performs: operations, journeys, and what comes before and after the load.
+
+use super::factor::Combination;
+use super::journey;
+use super::operation::Reading;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Reader, Table};
+use crate::journey::{Journey, Preparation};
+use crate::operation::Operation;
+
+/// The tables that say so.
+pub(super) struct WorkloadTables<'t> {
+    pub(super) operations: Vec<&'t Table>,
+    pub(super) journeys: Vec<&'t Table>,
+    pub(super) setup: Option<&'t Table>,
+    pub(super) teardown: Option<&'t Table>,
+}
+
+impl<'t> WorkloadTables<'t> {
+    /// Those of a file.
+    pub(super) fn of(reader: &mut Reader<'t>) -> Self {
+        Self {
+            operations: reader.tables("operation"),
+            journeys: reader.tables("journey"),
+            setup: reader.table("setup"),
+            teardown: reader.table("teardown"),
+        }
+    }
+}
+
+/// What they say of one arm.
+#[derive(Debug, Default)]
+pub(super) struct Workload {
+    pub(super) operations: Vec<Operation>,
+    pub(super) journeys: Vec<Journey>,
+    pub(super) setup: Option<Preparation>,
+    pub(super) teardown: Option<Preparation>,
+}
+
+impl Workload {
+    /// Reads it. What operations may refer to depends on their journeys, so those come in between.
+    pub(super) fn read(reading: &mut Reading<'_>, tables: &WorkloadTables<'_>) -> Self {
+        let before = reading.problems.len();
+        let mut captures = 0;
+        let mut drafts = reading.drafts(&tables.operations, &mut captures);
+        let mut workload = journey::read(reading, tables, &mut drafts, &mut captures);
+        workload.operations = reading.operations(drafts);
+        if let Some(first) = tables.operations.first()
+            && reading.problems.len() == before
+        {
+            let idle = workload.nothing_to_do(first, tables, reading.combination);
+            reading.problems.extend(idle);
+        }
+        workload
+    }
+
+    /// An arm in which nothing begins, or with weights that are all zero.
+    fn nothing_to_do(
+        &self,
+        first: &Table,
+        tables: &WorkloadTables<'_>,
+        combination: &Combination<'_>,
+    ) -> Option<Diagnostic> {
+        let arm = combination.arm_name();
+        if self.operations.is_empty() {
+            let message = format!("no operation is left in arm {arm}");
+            return Some(Diagnostic::new(first.span, message, "every `when` excludes it"));
+        }
+        let alone = || self.operations.iter().filter(|operation| !operation.is_step);
+        if alone().next().is_none() && self.journeys.is_empty() {
+            let message = format!("no operation and no journey begins in arm {arm}");
+            let label =
+                "a step of [setup], of [teardown] or of a journey that this arm does not have";
+            return Some(Diagnostic::new(first.span, message, label));
+        }
+        let of_journeys = self.journeys.iter().map(|journey| journey.weight);
+        if alone().map(|operation| operation.weight).chain(of_journeys).sum::<f64>() > 0.0 {
+            return None;
+        }
+        let all = tables.operations.iter().chain(&tables.journeys);
+        let span = all.filter_map(|table| Some(table.get("weight")?.node.span)).next();
+        let others = if self.journeys.is_empty() { "" } else { " and journeys" };
+        let message = format!("the weights of all operations{others} are 0");
+        Some(Diagnostic::new(span.unwrap_or_default(), message, "expected one above 0"))
+    }
+}

@@ -1,0 +1,126 @@
+//! A server that gives each journey a nonce with every answer and requires it in the next step: no value ever crosses
+//! journeys, and each row is used once.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use super::{failures, only_journey, visit};
+use crate::lab::{Lab, assert_measured, only_trial};
+
+const STEPS: usize = 10;
+
+/// By row: the nonce that its next step must send, and how many steps it has made.
+type Journeys = Arc<Mutex<HashMap<u64, (u64, usize)>>>;
+
+#[test]
+fn no_value_crosses_journeys_with_connections_of_their_own() {
+    chain("own", 2_000);
+}
+
+#[test]
+fn no_value_crosses_journeys_that_share_connections() {
+    chain("pool", 8_000);
+}
+
+/// Performs so many journeys of ten steps over two workers.
+fn chain(connections: &str, journeys: u64) {
+    let lab = Lab::new();
+    let (url, seen) = server();
+    let rows = (0..journeys).fold("id\n".to_owned(), |rows, id| format!("{rows}{id}\n"));
+    lab.write("ids.csv", &rows);
+    let (ran, summary) = visit(&lab, &url, &experiment(connections, journeys));
+    let trial = only_trial(&summary);
+    assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
+    assert_measured(&ran, &summary);
+    assert_eq!(only_journey(trial).whole.succeeded, journeys);
+    assert_eq!(trial.accounting.succeeded, journeys * STEPS as u64);
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(seen.len() as u64, journeys, "every row");
+    assert!(seen.values().all(|(_, steps)| *steps == STEPS), "once, and to its end");
+}
+
+fn experiment(connections: &str, journeys: u64) -> String {
+    let mut file = format!(
+        "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\noperations = {journeys}\nconnections = 16\n\
+         workers = 2\nwarm_up = \"0s\"\n[[operation]]\nname = \"step0\"\n\
+         http = {{ path = \"/begin/{{{{row.id}}}}\" }}\ncapture = {{ nonce = \"$.nonce\" }}\n"
+    );
+    for step in 1..STEPS {
+        let before = step - 1;
+        let _ = write!(
+            file,
+            "[[operation]]\nname = \"step{step}\"\n\
+             http = {{ path = \"/next/{{{{row.id}}}}\", header = {{ nonce = \"{{{{step{before}.nonce}}}}\" }} }}\n\
+             capture = {{ nonce = \"$.nonce\" }}\n"
+        );
+    }
+    let names: Vec<String> = (0..STEPS).map(|step| format!("step{step}")).collect();
+    let rows = "rows = { file = \"ids.csv\", order = \"once\" }";
+    let _ = write!(
+        file,
+        "[[journey]]\nname = \"chain\"\nconnections = \"{connections}\"\n{rows}\nsteps = {names:?}\n"
+    );
+    file
+}
+
+/// Answers until the test process ends.
+fn server() -> (String, Journeys) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    let journeys = Journeys::default();
+    let seen = Arc::clone(&journeys);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let journeys = Arc::clone(&journeys);
+            thread::spawn(move || serve(&stream, &journeys));
+        }
+    });
+    (url, seen)
+}
+
+fn serve(mut stream: &TcpStream, journeys: &Journeys) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let (status, body) = match advance(&head, journeys) {
+            Some(nonce) => ("200 OK", format!("{{\"nonce\":\"{nonce}\"}}")),
+            None => ("409 Conflict", String::new()),
+        };
+        let length = body.len();
+        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Takes a step; `None` if the row has begun before, or the nonce is not its own.
+fn advance(head: &str, journeys: &Journeys) -> Option<u64> {
+    let path = head.split(' ').nth(1)?;
+    let (kind, row) = path.trim_start_matches('/').split_once('/')?;
+    let row: u64 = row.parse().ok()?;
+    let mut journeys = journeys.lock().unwrap_or_else(PoisonError::into_inner);
+    let steps = match (kind, journeys.get(&row)) {
+        ("begin", None) => 0,
+        ("next", Some((nonce, steps))) if sent(head)? == *nonce => *steps,
+        _ => return None,
+    };
+    // Unlike those of other rows and of its own other steps.
+    let nonce = (row * STEPS as u64 + steps as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    journeys.insert(row, (nonce, steps + 1));
+    Some(nonce)
+}
+
+fn sent(head: &str) -> Option<u64> {
+    let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with("nonce:"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}

@@ -1,0 +1,99 @@
+//! nginx that redirects: how methods change, loops, and redirects that leave the origin.
+
+use super::{failures, step, visit};
+use crate::lab::nginx::nginx;
+use crate::lab::server::NOBODY;
+use crate::lab::{Lab, assert_measured, only_trial};
+
+const JOURNEYS: u64 = 20;
+
+/// `/to/STATUS` leads to a page that shows the method and the length of the body that arrive there.
+fn server() -> String {
+    let to = [301, 302, 303, 307, 308]
+        .map(|status| format!("location = /to/{status} {{ return {status} /shown; }}\n"));
+    format!(
+        "keepalive_requests 1000000; default_type text/plain;
+         {}
+         location = /absolute {{ return 302 $scheme://$http_host/shown; }}
+         location = /twice {{ return 301 /to/308; }}
+         location = /loop {{ return 302 /loop; }}
+         location = /elsewhere {{ return 302 http://{NOBODY}/; }}
+         location = /secure {{ return 301 https://$http_host/shown; }}
+         location = /shown {{ return 200 \"$request_method,$content_length,$http_authorization,\"; }}",
+        to.join("")
+    )
+}
+
+/// An operation with this request.
+fn operation(name: &str, request: &str, expected: &str) -> String {
+    format!(
+        "[[operation]]\nname = \"{name}\"\nhttp = {{ {request} }}\nexpect = {{ status = 200, contains = \"{expected}\" }}\n"
+    )
+}
+
+fn experiment(operations: &str, journeys: &str) -> String {
+    format!(
+        "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\noperations = {JOURNEYS}\nconnections = 2\n\
+         warm_up = \"0s\"\n{operations}{journeys}"
+    )
+}
+
+#[test]
+fn nginx_redirects_within_its_origin_as_for_a_browser() {
+    let lab = Lab::new();
+    let (_nginx, port) = nginx(&lab, "redirects", &server());
+    let mut operations = Vec::new();
+    for (status, as_post) in [(301, false), (302, false), (303, false), (307, true), (308, true)] {
+        let get = format!("path = \"/to/{status}\", auth = {{ bearer = \"abc\" }}, follow = 1");
+        operations.push((format!("get{status}"), get, "GET,,Bearer abc,"));
+        let form = format!("path = \"/to/{status}\", form = {{ a = \"bcd\" }}, follow = 1");
+        let shown = if as_post { "POST,5,," } else { "GET,,," };
+        operations.push((format!("post{status}"), form, shown));
+    }
+    let more = [
+        ("absolute", "path = \"/absolute\", follow = 1"),
+        ("twice", "path = \"/twice\", follow = 2"),
+    ];
+    operations.extend(more.map(|(name, request)| (name.to_owned(), request.to_owned(), "GET,,,")));
+    let texts = operations.iter().map(|(name, request, shown)| operation(name, request, shown));
+    let names: Vec<&str> = operations.iter().map(|(name, ..)| name.as_str()).collect();
+    let journey = format!("[[journey]]\nname = \"redirected\"\nsteps = {names:?}\n");
+    let file = experiment(&texts.collect::<String>(), &journey);
+    let (ran, summary) = visit(&lab, &format!("http://127.0.0.1:{port}"), &file);
+    let trial = only_trial(&summary);
+    assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
+    assert_measured(&ran, &summary);
+    assert_eq!(trial.accounting.succeeded, names.len() as u64 * JOURNEYS);
+    assert_eq!(trial.total.spans["connect"].count, JOURNEYS, "each journey needs one connection");
+}
+
+#[test]
+fn redirects_that_lead_nowhere_end_their_journeys() {
+    let lab = Lab::new();
+    let (_nginx, port) = nginx(&lab, "nowhere", &server());
+    let wrong = [
+        ("loop", "more than 10 redirects; the next leads to "),
+        ("elsewhere", "which is another origin"),
+        ("secure", "which is another origin"),
+    ];
+    for (name, why) in wrong {
+        let operations = operation("shown", "path = \"/shown\"", "GET")
+            + &operation(name, &format!("path = \"/{name}\", follow = 10"), "GET")
+            + &operation("last", "path = \"/shown\"", "GET");
+        let journey =
+            format!("[[journey]]\nname = \"lost\"\nsteps = [\"shown\", \"{name}\", \"last\"]\n");
+        let (_, summary) =
+            visit(&lab, &format!("http://127.0.0.1:{port}"), &experiment(&operations, &journey));
+        let trial = only_trial(&summary);
+        let journey = super::only_journey(trial);
+        assert_eq!(journey.whole.failed, JOURNEYS, "{name}");
+        assert_eq!(step(journey, "shown").succeeded, JOURNEYS, "{name}");
+        assert_eq!(step(journey, name).ended, JOURNEYS, "{name}");
+        assert_eq!(step(journey, "last").reached, 0, "{name}");
+        let kinds: Vec<(&str, u64)> =
+            trial.total.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        assert_eq!(kinds, [("redirect", JOURNEYS)], "{name}");
+        assert!(failures(trial).contains(why), "{name}: {}", failures(trial));
+        std::fs::remove_dir_all(lab.path("run")).expect("the run can go");
+    }
+}
