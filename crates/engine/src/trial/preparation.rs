@@ -69,8 +69,11 @@ pub(super) fn perform<D: Driver>(
     mix: CompiledMix<'_, D>,
 ) -> std::io::Result<Result<(), FailedStep>> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
-    let clock = Real::start()?;
-    Ok(runtime.block_on(all(setup, (table, preparation), mix, &clock, &Kernel)))
+    runtime.block_on(async {
+        // It needs the runtime for its timer.
+        let clock = Real::start()?;
+        Ok(all(setup, (table, preparation), mix, &clock, &Kernel).await)
+    })
 }
 
 /// The same on any clock and network.

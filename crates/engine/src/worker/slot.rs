@@ -137,7 +137,12 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             }
             self.lose_idle(due.target);
         }
-        let deadline = due.acquired_at.saturating_add(self.state.workload.timeline.timeout);
+        let timeout = self.state.workload.timeline.timeout;
+        if self.state.clock.now() > self.state.phases().measure_to.saturating_add(timeout) {
+            // Opening thousands of connections may keep the worker from noticing the drain deadline.
+            return Err(Outcome::Abandoned);
+        }
+        let deadline = due.acquired_at.saturating_add(timeout);
         self.state.watchdog.watch(self.number, &self.handle, deadline);
         let (state, handle) = (&self.state, &self.handle);
         self.exchange.timeout_kind = FailureKind::ConnectTimeout;

@@ -165,7 +165,13 @@ impl StepReader<'_, '_> {
         let at_most = reader.count("at_most", 1, MOST_TIMES).map_or(AT_MOST, |most| most as u32);
         let until = reader.string("until").map(|(text, span)| self.until(text, span, operation));
         self.incomplete |= each == Some(None);
-        let every = reader.duration("every").map_or(EVERY, |(every, _)| every);
+        let every = match reader.duration("every") {
+            Some((every, span)) if every.is_zero() => {
+                reader.problem(Diagnostic::new(span, "`every` is zero", "expected more than 0s"));
+                EVERY
+            }
+            every => every.map_or(EVERY, |(every, _)| every),
+        };
         let within = reader.duration("within").map_or(WITHIN, |(within, _)| within);
         match (times, each.flatten(), until.flatten()) {
             (_, Some(capture), _) => Repeat::Each { capture, at_most },

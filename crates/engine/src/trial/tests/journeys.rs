@@ -5,17 +5,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plan::journey::{Action, AfterFailure, Connections, Journey, Preparation, Repeat, Step};
+use plan::journey::{
+    Action, AfterFailure, Condition, Connections, Journey, Preparation, Repeat, Step, Test,
+};
 use plan::load::{ArrivalProcess, Model, Stop, Think, WarmUp};
 use plan::operation::{Operation, RowOrder, TargetOf};
 use plan::plan::TrialPlan;
 use plan::ramp::{Ramp, UserStage};
 use plan::rows::Rows;
-use record::{JourneyTotals, StepTotals};
+use record::{FailureKind, JourneyTotals, StepTotals};
 
 use super::echo::{answer_after, answer_after_as, answer_in_turn, answer_in_turn_as};
 use super::queueing::exponential;
 use super::{MS, SECOND, TestResult, TestTrial};
+use crate::transport::memory::Accept;
 use crate::trial::preparation::{self, CompiledMix, FailedStep};
 use crate::trial::virtual_run::endpoint;
 
@@ -350,4 +353,28 @@ fn a_setup_ends_with_the_first_step_that_fails() {
     assert_eq!((failed.operation.as_str(), failed.row), ("second", Some(1)));
     let text = failed.to_string();
     assert!(text.starts_with("[setup] failed at `second`, row 1: refused"), "{text}");
+}
+
+#[test]
+fn a_user_does_not_spin_on_a_refusal() {
+    let mut trial =
+        visits(Model::Closed, Duration::from_secs(1), vec![Step::once(0), Step::once(1)]);
+    trial.load.connections = 1;
+    trial.network.listen("target", || Accept::Refuse(FailureKind::Refused));
+    // As without journeys: pauses of 1, 2, 4 … 64 ms, and then of 100 ms.
+    assert_eq!(visit(&trial.run()).totals.failed, 8 + 8);
+}
+
+#[test]
+fn a_journey_that_is_abandoned_between_two_attempts_has_reached_the_step() {
+    // A condition over a value that nobody captures never holds.
+    let condition = Condition { capture: 0, test: Test::Present };
+    let (every, within) = (Duration::from_secs(3), Duration::from_secs(60));
+    let poll = action(0, Repeat::Until { condition, every, within }, None);
+    let mut trial = at_rate(10.0, 1, vec![poll]);
+    trial.load.timeout = Duration::from_secs(2);
+    answers(&trial, [1, 1, 1]);
+    let result = trial.run();
+    assert_eq!(visit(&result).totals.abandoned, 10);
+    assert_eq!((step(&result, 0).reached, step(&result, 0).abandoned), (10, 10));
 }

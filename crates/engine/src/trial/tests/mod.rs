@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plan::journey::Journey;
+use plan::journey::{Journey, Preparation};
 use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
@@ -42,6 +42,8 @@ struct TestTrial {
     load: Load,
     operations: Vec<Operation>,
     journeys: Vec<Journey>,
+    /// Performed before the load, and after it.
+    around: Option<Preparation>,
     /// Servers that operations go to beside the first one.
     others: Vec<&'static str>,
     seed: u64,
@@ -81,6 +83,7 @@ impl TestTrial {
             load,
             operations: vec![Operation::named("echo")],
             journeys: Vec::new(),
+            around: None,
             others: Vec::new(),
             seed: 1,
             workers: 1,
@@ -105,8 +108,8 @@ impl TestTrial {
             load: self.load.clone(),
             operations: self.operations.clone(),
             journeys: self.journeys.clone(),
-            setup: None,
-            teardown: None,
+            setup: self.around.clone(),
+            teardown: self.around.clone(),
             services: Vec::new(),
             system: None,
             observers: Vec::new(),

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use plan::journey::Preparation;
 use plan::plan::TrialPlan;
+use plan::rows::Rows;
 use record::TrialFacts;
 use record::event::{EventKind, Phase};
 
@@ -17,14 +20,23 @@ use crate::trial::{Setup, TrialOutput, run_trial};
 
 /// Echoes on every connection; sends `answer` instead of the byte if it is given.
 pub(super) fn echo_server(answer: Option<u8>) -> String {
+    counting_server(answer).0
+}
+
+/// The same, with the number of its answers so far.
+fn counting_server(answer: Option<u8>) -> (String, Arc<AtomicU64>) {
+    let answers = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&answers);
     let sink = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = sink.local_addr().unwrap();
     thread::spawn(move || {
         for stream in sink.incoming() {
             let mut stream = stream.unwrap();
+            let counted = Arc::clone(&counted);
             thread::spawn(move || {
                 let mut byte = [0];
                 while stream.read_exact(&mut byte).is_ok() {
+                    counted.fetch_add(1, Ordering::SeqCst);
                     byte[0] = answer.unwrap_or(byte[0]);
                     if stream.write_all(&byte).is_err() {
                         return;
@@ -33,7 +45,7 @@ pub(super) fn echo_server(answer: Option<u8>) -> String {
             });
         }
     });
-    format!("http://{address}")
+    (format!("http://{address}"), answers)
 }
 
 fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
@@ -142,4 +154,16 @@ fn a_wish_to_stop_before_the_start_measures_nothing() {
     assert!(trial.interrupted);
     assert_eq!(trial.totals.total().planned, 0);
     assert!(events.contains(&EventKind::Interrupted));
+}
+
+#[test]
+fn what_comes_before_and_after_the_load_is_performed_and_not_measured() {
+    let rows = Rows::parse("users.csv", b"name\na\nb\nc\n").expect("three rows");
+    let mut test_trial = TestTrial::constant(100.0, 1);
+    test_trial.around = Some(Preparation { steps: vec![0, 0], rows: Some(Arc::new(rows)) });
+    let (url, answers) = counting_server(None);
+    let (trial, _) = run(&test_trial, url);
+    let accounting = super::super::facts::accounting(&trial.totals.total());
+    assert_eq!((accounting.planned, accounting.succeeded), (100, 100));
+    assert_eq!(answers.load(Ordering::SeqCst), 6 + 100 + 6);
 }

@@ -50,6 +50,8 @@ pub(super) struct InProgress<C: Clock, N: Network, D: Driver> {
     outstanding: u8,
     step_failure: Option<FailureKind>,
     abandoned: bool,
+    /// Whether one of its operations got as far as the wire.
+    connected: bool,
 }
 
 /// What is next for a journey.
@@ -96,12 +98,19 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
             outstanding: 0,
             step_failure: None,
             abandoned: false,
+            connected: false,
         }
     }
 
-    /// Whether nothing that it did took any time, so that its user must not begin again at once.
-    pub(super) fn took_no_time(&self) -> bool {
-        self.due_at == self.intended_at
+    /// Whether its user must not begin again at once: nothing of it got as far as the wire, or took any time.
+    pub(super) fn is_stuck(&self) -> bool {
+        !self.connected || self.due_at == self.intended_at
+    }
+
+    /// The step that it has performed at least once and will perform again, by its place in the layout.
+    pub(super) fn begun_step(&self, workload: &Workload<D>) -> Option<usize> {
+        let steps = workload.steps(self.assignment.operation);
+        (self.round > 0).then(|| place(steps, self.step))
     }
 
     /// Goes through pauses and steps that are left out to what is next.
@@ -152,6 +161,7 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
     /// An operation of the step at hand has ended.
     pub(super) fn ended(&mut self, workload: &Workload<D>, ended: Ended) -> After {
         self.outstanding -= 1;
+        self.connected |= ended.connected;
         self.ended_at = self.ended_at.max(ended.at);
         self.due_at = self.due_at.max(ended.at);
         match ended.outcome {

@@ -302,6 +302,10 @@ pub(super) fn abandon_waiting<C: Clock, N: Network, D: Driver>(state: &Rc<Worker
     let waiting = std::mem::take(&mut *state.journeys.due.borrow_mut());
     for Reverse((_, due)) in waiting {
         if let Due::Step(place) = due {
+            let begun = state.journeys.with(place, |journey| journey.begun_step(&state.workload));
+            if let Some(step) = begun.flatten() {
+                end_step(state, place, step, StepOutcome::Abandoned);
+            }
             finish(state, place, true);
         }
     }
@@ -334,7 +338,7 @@ fn finish<C: Clock, N: Network, D: Driver>(
         record(state, &journey, abandoned);
     }
     if let Some(user) = journey.user {
-        users::journey_ended(state, user, journey.due_at, journey.took_no_time());
+        users::journey_ended(state, user, journey.due_at, journey.is_stuck());
     }
     state.journey_ended();
 }

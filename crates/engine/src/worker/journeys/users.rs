@@ -67,7 +67,7 @@ pub(super) fn begin_next<C: Clock, N: Network, D: Driver>(
     }
 }
 
-/// The journey of a user has ended; `stuck` if nothing of it took any time.
+/// The journey of a user has ended; `stuck` if it must not begin again at once.
 pub(super) fn journey_ended<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
     user: u32,

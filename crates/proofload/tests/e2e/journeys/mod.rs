@@ -6,6 +6,7 @@ mod application;
 mod examples;
 mod nonces;
 mod orders;
+mod preparation;
 mod redirects;
 mod sessions;
 
