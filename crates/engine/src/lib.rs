@@ -4,6 +4,7 @@
 //! Not here: protocols (see `drivers`), the meaning of a result (see `judge`).
 
 pub mod clock;
+pub mod connect;
 pub mod driver;
 pub mod exchange;
 pub mod file;

@@ -27,7 +27,7 @@ use crate::rows::Rows;
 use crate::units;
 
 /// One operation about to be performed: everything that its templates may refer to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Call {
     /// Place in the schedule, k of the k-th arrival.
     pub index: u64,

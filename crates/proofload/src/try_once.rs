@@ -8,16 +8,16 @@ use drivers::AnyDriver;
 use drivers::probe::{CheckedExpectation, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
-use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange, NewConnection};
+use engine::connect::connect;
+use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange};
 use engine::process::{ProcessError, Processes};
-use engine::transport::{Endpoint, Kernel, Network};
+use engine::transport::{Endpoint, Kernel};
 use plan::journey::{Action, Memory, Repeat, Step};
 use plan::mix::{Assignment, Mix};
 use plan::plan::{Arm, TrialPlan};
 use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::task::spawn_local;
 
 use crate::execution::{driver, now_text};
 use crate::exit::Exit;
@@ -180,15 +180,8 @@ async fn attempt(
     call: &Call,
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
-    let stream = Kernel.open(endpoint, exchange).await?;
-    let NewConnection { mut connection, background } =
-        driver.connect(operation, endpoint, stream, exchange).await?;
-    // The task ends with the streams of its connection, at the latest with the runtime.
-    let _ = background.map(spawn_local);
-    let Some(mut stream) = driver.open_stream(&mut connection) else {
-        return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
-    };
-    Ok(driver.probe(operation, &mut stream, call, exchange).await)
+    let mut opened = connect(driver, operation, endpoint, &Kernel, exchange).await?;
+    Ok(driver.probe(operation, &mut opened.stream, call, exchange).await)
 }
 
 async fn bounded(

@@ -45,16 +45,7 @@ fn read_at(
     let mut problems = Vec::new();
     let captures = Captures::compile(&[capture], &mut problems);
     assert_eq!(problems, []);
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: 0,
-        row: 0,
-        trial: 1,
-        seed: 1,
-        now: 0,
-        memory: None,
-    };
+    let call = Call { trial: 1, seed: 1, ..Call::default() };
     let context =
         RenderContext { call: &call, rows: None, authority: "", is_secure: false, location: "" };
     let answer = AnswerView::new(HEAD, body.len() as u64, body, context);

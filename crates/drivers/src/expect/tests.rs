@@ -20,16 +20,7 @@ const BODY: &[u8] =
 
 #[track_caller]
 fn check(rule: &AnswerRule, text: &str, seen: Result<&str, &str>) {
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: 7,
-        row: 0,
-        trial: 1,
-        seed: 1,
-        now: 0,
-        memory: None,
-    };
+    let call = Call { sequence: 7, trial: 1, seed: 1, ..Call::default() };
     let context =
         RenderContext { call: &call, rows: None, authority: "", is_secure: false, location: "" };
     let evidence = AnswerView::new(HEAD, 77, BODY, context);
@@ -155,16 +146,7 @@ fn what_searches_much_reads_less() {
     ] {
         assert_eq!(reads(path), most, "{path}");
     }
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: 7,
-        row: 0,
-        trial: 1,
-        seed: 1,
-        now: 0,
-        memory: None,
-    };
+    let call = Call { sequence: 7, trial: 1, seed: 1, ..Call::default() };
     let body = vec![b' '; (64 << 10) + 1];
     let context =
         RenderContext { call: &call, rows: None, authority: "", is_secure: false, location: "" };

@@ -35,16 +35,7 @@ pub struct Channel {
 impl Channel {
     /// One more stream of a connection.
     pub(super) fn open(client: &Rc<SharedClient>) -> Self {
-        let call = Call {
-            index: 0,
-            operation: 0,
-            sequence: 0,
-            row: 0,
-            trial: 1,
-            seed: 0,
-            now: 0,
-            memory: None,
-        };
+        let call = Call { trial: 1, ..Call::default() };
         let (request, answer) = Default::default();
         Self { client: Rc::clone(client), slot: client.take_slot(), call, request, answer }
     }

@@ -139,16 +139,7 @@ fn everything_of_one_exchange_is_shown() {
     );
     let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
     let operation = driver.compile(compile).unwrap();
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: 0,
-        row: 0,
-        trial: 1,
-        seed: 7,
-        now: 9,
-        memory: None,
-    };
+    let call = Call { trial: 1, seed: 7, now: 9, ..Call::default() };
     let (probe, exchange) = run(async {
         let mut exchange = Exchange::new(Ticks::default());
         let own = crate::stand::operation("shm = { body = \"x\" }");

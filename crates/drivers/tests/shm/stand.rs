@@ -137,16 +137,7 @@ impl Line {
 
     /// Performs the operation for the call with this sequence.
     pub async fn perform(&mut self, sequence: u64) -> Outcome {
-        let call = Call {
-            index: sequence,
-            operation: 0,
-            sequence,
-            row: 0,
-            trial: 1,
-            seed: 7,
-            now: 9,
-            memory: None,
-        };
+        let call = Call { index: sequence, sequence, trial: 1, seed: 7, now: 9, ..Call::default() };
         self.exchange.clear(self.operation.items.len());
         Shm.encode(&self.operation, &mut self.channel, &call);
         self.exchange.started_at = self.exchange.now();

@@ -87,16 +87,7 @@ pub fn endpoint() -> Endpoint {
 }
 
 pub fn call(sequence: u64) -> Call {
-    Call {
-        index: sequence,
-        operation: 0,
-        sequence,
-        row: 0,
-        trial: 1,
-        seed: 7,
-        now: 99,
-        memory: None,
-    }
+    Call { index: sequence, sequence, trial: 1, seed: 7, now: 99, ..Call::default() }
 }
 
 /// What was seen of a talk.

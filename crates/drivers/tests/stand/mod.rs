@@ -41,16 +41,7 @@ pub fn operation(text: &str) -> Operation {
 
 /// The k-th call.
 pub fn call(sequence: u64) -> Call {
-    Call {
-        index: sequence,
-        operation: 0,
-        sequence,
-        row: 0,
-        trial: 1,
-        seed: 7,
-        now: 99,
-        memory: None,
-    }
+    Call { index: sequence, sequence, trial: 1, seed: 7, now: 99, ..Call::default() }
 }
 
 /// An exchange ready for an operation.

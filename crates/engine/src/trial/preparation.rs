@@ -9,11 +9,11 @@ use plan::journey::{Memory, Preparation};
 use plan::schedule::nanos;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::task::spawn_local;
 
 use super::setup::Setup;
 use crate::clock::{Clock, Real};
-use crate::driver::{Call, Driver, Exchange, NewConnection};
+use crate::connect::connect;
+use crate::driver::{Call, Driver, Exchange};
 use crate::transport::{Endpoint, Kernel, Network};
 use crate::worker::{First, PreparedOperation, either};
 
@@ -148,15 +148,9 @@ async fn converse<C: Clock, N: Network, D: Driver>(
 ) -> Result<Outcome, (FailureKind, String)> {
     let (driver, prepared) = (&setup.driver, &mix.operations[call.operation]);
     let endpoint = &mix.endpoints[prepared.target.index(call.row)];
-    let stream = network.open(endpoint, exchange).await?;
-    let NewConnection { mut connection, background } =
-        driver.connect(&prepared.operation, endpoint, stream, exchange).await?;
-    // It ends with the connection, at the latest with the runtime.
-    let _ = background.map(spawn_local);
-    let Some(mut stream) = driver.open_stream(&mut connection) else {
-        return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
-    };
-    driver.encode(&prepared.operation, &mut stream, call);
+    let operation = &prepared.operation;
+    let mut opened = connect(&**driver, operation, endpoint, network, exchange).await?;
+    driver.encode(operation, &mut opened.stream, call);
     exchange.started_at = exchange.now();
-    Ok(driver.perform(&prepared.operation, &mut stream, exchange).await)
+    Ok(driver.perform(operation, &mut opened.stream, exchange).await)
 }

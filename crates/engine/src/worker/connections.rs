@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use record::FailureKind;
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, spawn_local};
 
 use super::due_operation::DueOperation;
 use super::state::WorkerState;
 use super::workload::Workload;
 use crate::clock::Clock;
-use crate::driver::{Driver, Exchange, NewConnection};
+use crate::connect::{self, BackgroundTask, OpenedConnection};
+use crate::driver::{Driver, Exchange};
 use crate::transport::Network;
 
 /// A connection in use, with the task that it needs.
@@ -25,16 +25,7 @@ pub(super) struct SharedConnection<C: Clock, N: Network, D: Driver> {
     state: Rc<WorkerState<C, N, D>>,
     ended: Cell<bool>,
     connection: RefCell<D::Connection>,
-    _background: Option<Background>,
-}
-
-/// The task of a connection; it ends with it.
-struct Background(JoinHandle<()>);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    _background: Option<BackgroundTask>,
 }
 
 /// A stream that a slot has, and the connection that it is on.
@@ -212,13 +203,8 @@ async fn connect<C: Clock, N: Network, D: Driver>(
     let endpoint = &state.workload.endpoints[due.target];
     let operation = &state.workload.prepared[due.assignment.operation].operation;
     let driver = &state.workload.driver;
-    let stream = state.network.open(endpoint, exchange).await?;
-    let NewConnection { mut connection, background } =
-        driver.connect(operation, endpoint, stream, exchange).await?;
-    let background = background.map(|task| Background(spawn_local(task)));
-    let Some(stream) = driver.open_stream(&mut connection) else {
-        return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
-    };
+    let opened = connect::connect(&**driver, operation, endpoint, &state.network, exchange).await?;
+    let OpenedConnection { stream, connection, background } = opened;
     state.connected();
     let connection = SharedConnection {
         state: Rc::clone(state),

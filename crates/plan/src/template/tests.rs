@@ -9,7 +9,7 @@ fn call(index: u64) -> Call {
         trial: 3,
         seed: 42,
         now: 777,
-        memory: None,
+        ..Call::default()
     }
 }
 

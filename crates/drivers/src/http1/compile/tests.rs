@@ -16,7 +16,7 @@ fn planned(text: &str) -> Operation {
 
 fn call(place: u64) -> Call {
     let row = usize::try_from(place).unwrap();
-    Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 0, memory: None }
+    Call { sequence: place, row, trial: 1, seed: 1, ..Call::default() }
 }
 
 fn context(call: &Call) -> RenderContext<'_> {

@@ -78,8 +78,7 @@ fn generated(
     let (size, span) = size.unwrap_or((USUAL, Span::default()));
     // As long as on a machine that has been up for some days.
     let now = 1_000_000_000_000_000;
-    let call =
-        Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now, memory: None };
+    let call = Call { trial: 1, now, ..Call::default() };
     let example = MessageContext { call: &call, rows: scope.rows, dots: true };
     match Generated::new(size, header, nonce(), eight_bit, &example) {
         Ok(generated) => Some(Content::Generated(Box::new(generated))),

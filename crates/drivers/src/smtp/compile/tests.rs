@@ -24,16 +24,7 @@ fn compile<'a>(operation: &'a Operation, targets: &'a [Target]) -> CompileContex
 fn message(planned: &Operation, place: u64) -> String {
     let operation = operation(&compile(planned, &[])).expect("it compiles");
     let row = usize::try_from(place).unwrap();
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: place,
-        row,
-        trial: 1,
-        seed: 1,
-        now: 5,
-        memory: None,
-    };
+    let call = Call { sequence: place, row, trial: 1, seed: 1, now: 5, ..Call::default() };
     let context = MessageContext { call: &call, rows: operation.rows.as_deref(), dots: true };
     let mut out = Rendered::default();
     operation.content.render(&context, &mut out).expect("it has its size");
@@ -92,16 +83,7 @@ fn rows_cannot_end_a_line() {
     let text = message(&planned, 0);
     assert!(text.contains("\r\nSubject: x  y: z\r\n"), "{text}");
     let operation = operation(&compile(&planned, &[])).expect("it compiles");
-    let call = Call {
-        index: 0,
-        operation: 0,
-        sequence: 0,
-        row: 0,
-        trial: 1,
-        seed: 1,
-        now: 5,
-        memory: None,
-    };
+    let call = Call { trial: 1, seed: 1, now: 5, ..Call::default() };
     let mut command = Vec::new();
     operation.envelope.rcpt(0, &call, operation.rows.as_deref(), &mut command);
     assert_eq!(String::from_utf8(command).unwrap(), "RCPT TO:<a@b>??RCPT TO:<c@d>\r\n");

@@ -13,7 +13,7 @@ use super::{Content, LEAD, MessageContext, Rendered};
 use crate::smtp::codec::text::{Dots, body_of};
 
 fn call(sequence: u64, now: u64) -> Call {
-    Call { index: sequence, operation: 0, sequence, row: 0, trial: 1, seed: 7, now, memory: None }
+    Call { index: sequence, sequence, trial: 1, seed: 7, now, ..Call::default() }
 }
 
 fn template(text: &str) -> Template {
