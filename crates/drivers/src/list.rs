@@ -8,6 +8,8 @@ use plan::operation::TargetOf;
 macro_rules! drivers {
     ($($name:literal => $variant:ident($driver:path, $probe:path, [$($scheme:literal),+])),+ $(,)?) => {
         mod any {
+            use std::any::Any;
+
             use engine::clock::Clock;
             use engine::driver::{Call, CompileContext, NewConnection, Driver, Exchange};
             use engine::transport::{Endpoint, Stream};
@@ -104,18 +106,17 @@ macro_rules! drivers {
                     Ok(Self { spans, before })
                 }
 
-                /// Performs one operation on this stream and shows all of it.
+                /// Performs the encoded operation on this stream and shows all of it.
                 pub async fn probe<C: Clock>(
                     &self,
                     operation: &AnyOperation,
                     stream: &mut AnyStream,
-                    call: &Call,
                     exchange: &mut Exchange<C>,
                 ) -> crate::probe::Probe {
                     match (operation, stream) {
                         $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
                             exchange.own_spans_after(self.before[Place::$variant as usize]);
-                            $probe(operation, stream, call, exchange).await
+                            $probe(operation, stream, exchange).await
                         })+
                         _ => unreachable!("an operation and a stream of two protocols"),
                     }
@@ -206,6 +207,34 @@ macro_rules! drivers {
                     match (operation, stream) {
                         $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
                             <$driver>::default().encode(operation, stream, call);
+                        })+
+                        _ => unreachable!("an operation and a stream of two protocols"),
+                    }
+                }
+
+                fn origin(
+                    &self,
+                    operation: &AnyOperation,
+                    call: &Call,
+                    own: &Endpoint,
+                ) -> Option<String> {
+                    match operation {
+                        $(AnyOperation::$variant(operation) => {
+                            <$driver>::default().origin(operation, call, own)
+                        })+
+                    }
+                }
+
+                fn resume(
+                    &self,
+                    operation: &AnyOperation,
+                    stream: &mut AnyStream,
+                    call: &Call,
+                    state: Box<dyn Any>,
+                ) {
+                    match (operation, stream) {
+                        $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
+                            <$driver>::default().resume(operation, stream, call, state);
                         })+
                         _ => unreachable!("an operation and a stream of two protocols"),
                     }

@@ -3,6 +3,7 @@
 //! The engine works with any [`Driver`] and names none. Drivers neither read the clock nor open sockets; [`Exchange`]
 //! gives them time stamps.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -13,7 +14,7 @@ pub use plan::template::Call;
 use record::{FailureKind, Outcome};
 
 use crate::clock::Clock;
-pub use crate::exchange::{DialogueEntry, Exchange};
+pub use crate::exchange::{DialogueEntry, Exchange, Onward};
 use crate::transport::{Endpoint, Stream};
 
 /// A task that a connection needs in addition to its streams (HTTP/2 frames, for example).
@@ -101,8 +102,29 @@ pub trait Driver: Sized + Send + Sync + 'static {
         true
     }
 
+    /// The origin that the operation of this call goes to, if that is not its own target's.
+    fn origin(
+        &self,
+        _operation: &Self::Operation,
+        _call: &Call,
+        _own: &Endpoint,
+    ) -> Option<String> {
+        None
+    }
+
     /// Encodes an operation into the stream's buffer; the engine stamps `started_at` right after.
     fn encode(&self, operation: &Self::Operation, stream: &mut Self::Stream, call: &Call);
+
+    /// Encodes what is left of an operation that goes on over this stream ([`Exchange::onward`]).
+    fn resume(
+        &self,
+        operation: &Self::Operation,
+        stream: &mut Self::Stream,
+        call: &Call,
+        _state: Box<dyn Any>,
+    ) {
+        self.encode(operation, stream, call);
+    }
 
     /// Sends the encoded operation and reads the answer. A time-out drops this future; the stream is not used after
     /// that.

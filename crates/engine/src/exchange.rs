@@ -1,5 +1,7 @@
 //! A driver's report on one operation: spans, status, items, sizes, and how it failed.
 
+use std::any::Any;
+
 use record::{FailureKind, Outcome, Spans};
 
 use crate::clock::Clock;
@@ -35,6 +37,9 @@ pub struct Exchange<C: Clock> {
     pub timeout_kind: FailureKind,
     /// The outcome, once only the farewell remains; the farewell does not change it.
     pub settled: Option<Outcome>,
+    /// Where the operation goes on, if it could not end here; its outcome then holds only if nothing is known of that
+    /// place.
+    pub onward: Option<Onward>,
     /// The dialogue in both directions, if it will be shown; drivers for dialogue protocols add to it.
     pub dialogue: Option<Vec<DialogueEntry>>,
     /// Index of the current protocol's first span.
@@ -68,6 +73,7 @@ impl<C: Clock> Exchange<C> {
             is_last: false,
             timeout_kind: FailureKind::Timeout,
             settled: None,
+            onward: None,
             dialogue: None,
             own_spans: Self::FIRST_SPAN,
             part_spans: Self::FIRST_SPAN,
@@ -89,6 +95,7 @@ impl<C: Clock> Exchange<C> {
         self.is_last = false;
         self.timeout_kind = FailureKind::Timeout;
         self.settled = None;
+        self.onward = None;
         self.detail = None;
     }
 
@@ -135,6 +142,15 @@ impl<C: Clock> Exchange<C> {
         self.detail = Some(detail());
         Outcome::Failed(kind)
     }
+}
+
+/// Where an operation goes on over another connection, as after a redirect.
+#[derive(Debug)]
+pub struct Onward {
+    /// Scheme, host and port ([`crate::transport::Endpoint::origin`]).
+    pub origin: String,
+    /// How far it has come, for the driver that goes on.
+    pub state: Box<dyn Any>,
 }
 
 /// Bytes sent in one direction.

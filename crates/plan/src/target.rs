@@ -38,6 +38,14 @@ impl Target {
     }
 }
 
+/// Scheme, host and port of a URL, and what follows them; `None` if it has no such beginning, or a placeholder in it.
+pub fn split_url(text: &str) -> Option<(&str, &str)> {
+    let host = text.find("://")? + "://".len();
+    let end = text[host..].find(['/', '?', '#']).map_or(text.len(), |end| host + end);
+    let (origin, rest) = text.split_at(end);
+    (!origin.contains("{{")).then_some((origin, rest))
+}
+
 /// Whether an address contains user or password, which every output would show.
 pub(crate) fn has_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()

@@ -8,7 +8,7 @@ use drivers::AnyDriver;
 use drivers::probe::{CheckedExpectation, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
-use engine::connect::connect;
+use engine::connect::Route;
 use engine::driver::{Call, CompileContext, DialogueEntry, Driver, Exchange};
 use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel};
@@ -72,21 +72,28 @@ async fn try_all(
     let unusable = |error: &dyn std::fmt::Display| Problem::environment(error.to_string());
     let targets = arm.targets.iter().map(|target| processes.addresses().fill_target(target));
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
+    let endpoints = targets.iter().map(Endpoint::resolve).collect::<Result<Vec<_>, _>>();
+    let endpoints = endpoints.map_err(|error| unusable(&error))?;
     let clock = Real::start().map_err(|error| unusable(&error))?;
     let mut tried = TryReport { text: String::new(), all_succeeded: true };
     for Try { call, each } in tries(arm, trial, clock.now()) {
         call.memory.iter().for_each(|memory| memory.set_each(each));
         let operation = &arm.operations[call.operation];
-        let target = &targets[operation.target.index(call.row)];
-        let endpoint = Endpoint::resolve(target).map_err(|error| unusable(&error))?;
+        let target = operation.target.index(call.row);
         let wall_clock = now_text();
         let compile = CompileContext { operation, targets: &targets, wall_clock: &wall_clock };
         let compiled = driver.compile(compile);
         let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
         let mut exchange = Exchange::new(clock.clone());
         exchange.dialogue = Some(Vec::new());
-        let attempt = attempt(driver, &compiled, &endpoint, &call, &mut exchange);
-        let _ = writeln!(tried.text, "operation {} at {endpoint}\n", operation.name);
+        let (operation, endpoints) = (&compiled, endpoints.as_slice());
+        let route = Route { driver, operation, endpoints, target, network: &Kernel };
+        let attempt = attempt(route, &call, &mut exchange);
+        let _ = writeln!(
+            tried.text,
+            "operation {} at {}\n",
+            arm.operations[call.operation].name, endpoints[target]
+        );
         let attempt = bounded(attempt, &clock, arm.load.timeout);
         let attempt = tokio::select! {
             done = attempt => done,
@@ -174,14 +181,19 @@ fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
 type Attempt = Result<Probe, (FailureKind, String)>;
 
 async fn attempt(
-    driver: &AnyDriver,
-    operation: &<AnyDriver as Driver>::Operation,
-    endpoint: &Endpoint,
+    route: Route<'_, Kernel, AnyDriver>,
     call: &Call,
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
-    let mut opened = connect(driver, operation, endpoint, &Kernel, exchange).await?;
-    Ok(driver.probe(operation, &mut opened.stream, call, exchange).await)
+    let Route { driver, operation, .. } = route;
+    let mut opened = route.begin(call, exchange).await?;
+    driver.encode(operation, &mut opened.stream, call);
+    loop {
+        let probe = driver.probe(operation, &mut opened.stream, exchange).await;
+        let Some((next, state)) = route.go_on(exchange).await? else { return Ok(probe) };
+        opened = next;
+        driver.resume(operation, &mut opened.stream, call, state);
+    }
 }
 
 async fn bounded(

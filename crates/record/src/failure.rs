@@ -51,7 +51,7 @@ failure_kinds! {
     LocalLimit "local_limit" "This machine ran out of file descriptors, ports or memory.",
     Process "process" "The process under test ended.",
     Capture "capture" "A value that a later step needs is not in the answer, or is too long.",
-    Redirect "redirect" "A redirect that could not be followed: no location, another origin, or too many.",
+    Redirect "redirect" "An address in an answer that could not be followed: missing, no target of the run, or one redirect too many.",
 }
 
 impl FailureKind {

@@ -6,7 +6,7 @@ use crate::FailureKind;
 
 /// Spans a sample can carry beside its five instants (`connect`, `tls`, each protocol's own, and the parts that a
 /// target tells of).
-pub const SPANS_LIMIT: usize = 32;
+pub const SPANS_LIMIT: usize = 34;
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

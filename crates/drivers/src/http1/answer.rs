@@ -3,7 +3,7 @@
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use engine::transport::failure_kind;
-use record::FailureKind;
+use record::{FailureKind, Outcome};
 
 use super::codec::body::Body;
 use super::codec::head::{Coding, Head};
@@ -55,6 +55,16 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What was seen.
     pub detail: String,
+}
+
+impl Failure {
+    /// Ends the operation with it; the connection is not used again, unless the operation only goes on elsewhere.
+    pub fn end<C: Clock>(self, exchange: &mut Exchange<C>) -> Outcome {
+        let reusable = exchange.reusable && exchange.onward.is_some();
+        let outcome = exchange.fail(self.kind, || self.detail);
+        exchange.reusable = reusable;
+        outcome
+    }
 }
 
 impl From<ProtocolError> for Failure {

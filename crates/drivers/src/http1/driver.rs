@@ -1,5 +1,7 @@
 //! The driver: HTTP/1.1 behind the engine's seam.
 
+use std::any::Any;
+
 use engine::clock::Clock;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
@@ -14,8 +16,8 @@ use super::operation::Operation;
 
 /// HTTP/1.1 over any stream, one operation at a time on a connection.
 ///
-/// Stamps: `first_byte` is the time from the start of sending to the first byte of the answer
-/// (interim answers included); and what the answer's `Server-Timing` says of the parts that the operation names.
+/// Stamps: `first_byte` is the time from the start of sending to the first byte of the first answer
+/// (interim answers included); `redirects` that to the end of the last redirect that was followed; and what the answer's `Server-Timing` says of the parts that the operation names.
 /// Sizes are bytes of the conversation, heads and framing included; on
 /// TLS that is the plaintext.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +29,7 @@ pub struct Connection(Option<Conversation>);
 
 impl Http1 {
     /// Names of its own spans.
-    pub const SPANS: &[&str] = &["first_byte"];
+    pub const SPANS: &[&str] = super::SPANS;
 }
 
 impl Driver for Http1 {
@@ -68,6 +70,20 @@ impl Driver for Http1 {
 
     fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {
         operation.encode(stream, call);
+    }
+
+    fn origin(&self, operation: &Operation, call: &Call, own: &Endpoint) -> Option<String> {
+        operation.address.as_ref().and_then(|address| address.origin(call, own))
+    }
+
+    fn resume(
+        &self,
+        operation: &Operation,
+        stream: &mut Conversation,
+        call: &Call,
+        state: Box<dyn Any>,
+    ) {
+        operation.resume(stream, call, state);
     }
 
     async fn perform<C: Clock>(

@@ -3,10 +3,11 @@
 //! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
 //! (`conversation`), reads an answer (`answer`, `codec`), and the operation checks it
 //! (`operation`, `answer_check`, `expect`). Where the plan says so, the operation follows redirects (`redirect`), and
-//! carries the cookies of its journey (`cookies`). `probe` does the same once, and shows everything.
+//! carries the cookies of its journey (`cookies`); it may go to an address that an answer named (`address`). `probe` does the same once, and shows everything.
 //!
 //! Not here: connecting and TLS (see `engine::transport`), HTTP/2.
 
+pub mod address;
 pub mod answer;
 pub mod answer_check;
 pub mod codec;
@@ -21,5 +22,9 @@ pub mod redirect;
 pub mod reported_times;
 pub mod request;
 
-/// Index of the `first_byte` span among this driver's own.
-const FIRST_BYTE: usize = 0;
+/// This driver's own spans.
+pub(crate) const SPANS: &[&str] = &["first_byte", "redirects"];
+/// Index of the `first_byte` span among them.
+pub(crate) const FIRST_BYTE: usize = 0;
+/// Index of the `redirects` span.
+pub(crate) const REDIRECTS: usize = 1;

@@ -1,15 +1,17 @@
 //! A compiled operation: its requests, and what their answers are held against.
 
+use std::any::Any;
+
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
-use record::{FailureKind, Outcome};
+use record::Outcome;
 
+use super::address::Address;
 use super::answer::{Answer, Failure, Keep, SentRequest};
 use super::answer_check::{AnswerCheck, Continuation, ReceivedAnswer};
 use super::conversation::Conversation;
-use super::redirect::{self, RedirectAnswer, Redirected};
+use super::redirect::{self, Followed, RedirectAnswer, Redirected};
 use super::request::{RenderContext, Request};
-use crate::expect::rule::shown;
 
 /// A compiled operation.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct Operation {
     pub requests: Vec<Request>,
     /// For each of them, those that follow redirects; empty where none is followed.
     pub redirected: Vec<Redirected<Request>>,
+    /// Where it goes, if that depends on the call.
+    pub address: Option<Address>,
     /// What answers are held against, and what is read from them.
     pub check: AnswerCheck,
 }
@@ -27,10 +31,21 @@ impl Operation {
     ///
     /// Cost:   O(n) time; allocates only when a buffer of the conversation must grow
     pub fn encode(&self, conversation: &mut Conversation, call: &Call) {
+        self.begin(conversation, call);
+        self.encode_request(conversation);
+    }
+
+    /// Encodes the request with which this call goes on here.
+    pub fn resume(&self, conversation: &mut Conversation, call: &Call, state: Box<dyn Any>) {
+        self.begin(conversation, call);
+        conversation.redirection.take_up(state);
+        self.encode_request(conversation);
+    }
+
+    fn begin(&self, conversation: &mut Conversation, call: &Call) {
         conversation.call.clone_from(call);
         conversation.request = if self.requests.len() > 1 { call.row } else { 0 };
         conversation.redirection.clear();
-        self.encode_request(conversation);
     }
 
     fn encode_request(&self, conversation: &mut Conversation) {
@@ -60,7 +75,7 @@ impl Operation {
     ) -> Outcome {
         match self.exchange(conversation, self.check.keep(), exchange).await {
             Ok(answer) => self.outcome(&answer, conversation, exchange),
-            Err(failure) => exchange.fail(failure.kind, || failure.detail),
+            Err(failure) => failure.end(exchange),
         }
     }
 
@@ -85,24 +100,35 @@ impl Operation {
             if follow == 0 || !redirect::is_redirect(answer.status) {
                 return Ok(answer);
             }
-            self.follow(&answer, conversation)?;
+            exchange.stamp(super::REDIRECTS, exchange.now() - exchange.started_at);
+            self.follow(&answer, conversation, exchange)?;
         }
     }
 
     /// Encodes the request that follows a redirect.
-    fn follow(&self, answer: &Answer, conversation: &mut Conversation) -> Result<(), Failure> {
+    ///
+    /// Errors: the redirect cannot be followed, or not over this connection
+    fn follow<C: Clock>(
+        &self,
+        answer: &Answer,
+        conversation: &mut Conversation,
+        exchange: &mut Exchange<C>,
+    ) -> Result<(), Failure> {
         let method = self.redirected[conversation.request].method;
         let (status, url) = (answer.status, conversation.url());
+        let here = url.as_ref().map(redirect::origin_of).unwrap_or_default();
         let redirect = RedirectAnswer { status, head: &conversation.kept_head, url };
         let limit = self.check.continuation.follow;
-        conversation.redirection.follow(&redirect, method, limit)?;
-        if !answer.reusable {
-            let target = shown(&conversation.redirection.target);
-            let detail = format!("the peer closes the connection with the redirect to {target}");
-            return Err(Failure { kind: FailureKind::Redirect, detail });
-        }
-        self.encode_request(conversation);
-        Ok(())
+        let origin = match conversation.redirection.follow(&redirect, method, limit)? {
+            Followed::Within if answer.reusable => {
+                self.encode_request(conversation);
+                return Ok(());
+            }
+            Followed::Within => here,
+            Followed::To(origin) => origin,
+        };
+        exchange.reusable = answer.reusable;
+        Err(conversation.redirection.leave(origin, exchange))
     }
 
     /// Checks a complete answer against the expectations and reads the items.

@@ -2,16 +2,16 @@
 //! to read.
 
 use engine::clock::Clock;
-use engine::driver::{Call, Exchange};
+use engine::driver::Exchange;
 
-use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
+use super::answer::{BODY_LIMIT, Keep, KeepBody};
 use super::conversation::Conversation;
 use super::operation::{Operation, received};
 use super::request::{Piece, without_credentials};
 use crate::expect::decompression;
 use crate::probe::Probe;
 
-/// Performs one operation on this connection and shows all of it; where it followed redirects, its last request and
+/// Performs the encoded operation on this connection and shows all of it; where it followed redirects, its last request and
 /// answer.
 ///
 /// The answer's body is without its framing, and decompressed where that is possible; both it and
@@ -19,10 +19,8 @@ use crate::probe::Probe;
 pub async fn probe<C: Clock>(
     operation: &Operation,
     conversation: &mut Conversation,
-    call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
-    operation.encode(conversation, call);
     let keep = Keep { head: true, body: KeepBody::Beginning };
     exchange.started_at = exchange.now();
     let result = operation.exchange(conversation, keep, exchange).await;
@@ -31,17 +29,17 @@ pub async fn probe<C: Clock>(
     if sent.head.iter().any(Piece::is_confidential) {
         request = without_credentials(&request);
     }
-    let (outcome, mut checks) = match &result {
+    let coding = result.as_ref().map(|answer| answer.coding).ok();
+    let (outcome, mut checks) = match result {
         Ok(answer) => {
-            let outcome = operation.outcome(answer, conversation, exchange);
-            (outcome, operation.check.checks(&received(answer, conversation)))
+            let outcome = operation.outcome(&answer, conversation, exchange);
+            (outcome, operation.check.checks(&received(&answer, conversation)))
         }
-        Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
+        Err(failure) => (failure.end(exchange), Vec::new()),
     };
     checks.extend(conversation.redirection.check());
     let raw = &conversation.kept_body;
-    let decoded =
-        result.ok().and_then(|answer| decompression::decode(answer.coding, raw).ok().flatten());
+    let decoded = coding.and_then(|coding| decompression::decode(coding, raw).ok().flatten());
     Probe {
         request,
         head: conversation.kept_head.clone(),

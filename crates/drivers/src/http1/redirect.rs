@@ -1,9 +1,15 @@
 //! Where a redirect leads, for any version of HTTP.
 //!
-//! An operation goes on over the connection on which it was redirected, so only within the origin.
+//! Within the origin an operation goes on over the same connection, as far as the peer keeps it. To other origins it goes
+//! on only if they are targets of the run: nobody else gets load because a server says so.
 //!
-//! Source: RFC 9110 section 15.4; methods change as in browsers (Fetch standard, section 4.4)
+//! Source: RFC 9110 section 15.4; methods and credentials as in browsers (Fetch standard, section 4.4)
 
+use std::any::Any;
+
+use engine::clock::Clock;
+use engine::driver::{Exchange, Onward};
+use engine::transport::no_target;
 use record::FailureKind;
 use url::Url;
 
@@ -15,12 +21,21 @@ use crate::probe::CheckedExpectation;
 /// Requests that follow redirects, made from an operation's own.
 #[derive(Debug)]
 pub struct Redirected<R> {
+    /// Within the origin.
+    pub within: ByMethod<R>,
+    /// At other origins: without the credentials, and the host, that the experiment names.
+    pub elsewhere: ByMethod<R>,
+    /// The operation's method, as far as it matters.
+    pub method: Method,
+}
+
+/// Requests that follow redirects, by what becomes of the method.
+#[derive(Debug)]
+pub struct ByMethod<R> {
     /// With the operation's method and body.
     pub same: R,
     /// A GET without a body.
     pub as_get: R,
-    /// The operation's method, as far as it matters.
-    pub method: Method,
 }
 
 /// A method, as far as it matters to a redirect.
@@ -46,7 +61,7 @@ impl Method {
 }
 
 /// How far an operation in progress was redirected.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Redirection {
     /// How often.
     pub count: u32,
@@ -54,6 +69,17 @@ pub struct Redirection {
     pub target: String,
     /// Whether the method has become GET.
     pub is_get: bool,
+    /// Whether it has left its origin, if only for a while.
+    pub is_elsewhere: bool,
+}
+
+/// Where an operation goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// At the origin that redirected it.
+    Within,
+    /// At another one.
+    To(String),
 }
 
 /// An answer that redirects.
@@ -73,6 +99,7 @@ impl Redirection {
         self.count = 0;
         self.target.clear();
         self.is_get = false;
+        self.is_elsewhere = false;
     }
 
     /// What was followed, for people to read.
@@ -87,19 +114,21 @@ impl Redirection {
 
     /// The request to be sent now, if there was a redirect.
     pub fn request<'a, R>(&self, redirected: &'a Redirected<R>) -> Option<&'a R> {
-        let request = if self.is_get { &redirected.as_get } else { &redirected.same };
+        let Redirected { within, elsewhere, .. } = redirected;
+        let by_method = if self.is_elsewhere { elsewhere } else { within };
+        let request = if self.is_get { &by_method.as_get } else { &by_method.same };
         (self.count > 0).then_some(request)
     }
 
     /// Takes the redirect of this answer.
     ///
-    /// Errors: it has no location, leads to another origin, or is one too many
+    /// Errors: it has no location, or is one too many
     pub fn follow(
         &mut self,
         answer: &RedirectAnswer<'_>,
         method: Method,
         limit: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<Followed, Failure> {
         let refuse = |detail| Failure { kind: FailureKind::Redirect, detail };
         let status = answer.status;
         let location = location(answer.head)
@@ -114,12 +143,8 @@ impl Redirection {
         let Some((base, url)) = base.zip(url) else {
             return Err(refuse(format!("the location {:?} is not an address", shown(&location))));
         };
-        if base.origin() != url.origin() {
-            let (from, to) =
-                (base.origin().ascii_serialization(), url.origin().ascii_serialization());
-            let detail = format!("redirected from {from} to {to}, which is another origin");
-            return Err(refuse(detail));
-        }
+        let leaves = base.origin() != url.origin();
+        self.is_elsewhere |= leaves;
         self.count += 1;
         self.is_get |= becomes_get(status, method);
         self.target.clear();
@@ -128,8 +153,28 @@ impl Redirection {
             self.target.push('?');
             self.target.push_str(query);
         }
-        Ok(())
+        Ok(if leaves { Followed::To(origin_of(&url)) } else { Followed::Within })
     }
+
+    /// Lets the operation go on at this origin over another connection, if it is one of a target. Returns the failure if
+    /// it is none.
+    pub fn leave<C: Clock>(&self, origin: String, exchange: &mut Exchange<C>) -> Failure {
+        let failure = Failure { kind: FailureKind::Redirect, detail: no_target(&origin) };
+        exchange.onward = Some(Onward { origin, state: Box::new(self.clone()) });
+        failure
+    }
+
+    /// Takes up what an operation came with from another connection.
+    pub fn take_up(&mut self, state: Box<dyn Any>) {
+        if let Ok(state) = state.downcast() {
+            *self = *state;
+        }
+    }
+}
+
+/// Scheme, host and port of an address.
+pub fn origin_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
 }
 
 /// Whether an answer with this status redirects.
@@ -168,7 +213,11 @@ mod tests {
         let url = Url::parse("http://a.example:8080/shop/cart?x=1").ok();
         let answer = RedirectAnswer { status, head: head.as_bytes(), url };
         let followed = redirection.follow(&answer, method, 2);
-        followed.map(|()| redirection.target.clone()).map_err(|failure| failure.detail)
+        let place = followed.map(|followed| match followed {
+            Followed::Within => redirection.target.clone(),
+            Followed::To(origin) => format!("{origin} {}", redirection.target),
+        });
+        place.map_err(|failure| failure.detail)
     }
 
     #[track_caller]
@@ -190,15 +239,28 @@ mod tests {
     }
 
     #[test]
-    fn another_origin_is_not_followed() {
-        let refused = |to: &str| {
-            format!("redirected from http://a.example:8080 to {to}, which is another origin")
-        };
-        check("http://b.example/", Err(&refused("http://b.example")));
-        check("https://a.example:8080/", Err(&refused("https://a.example:8080")));
-        check("http://a.example/", Err(&refused("http://a.example")));
-        check("javascript:alert(1)", Err(&refused("null")));
+    fn another_origin_is_told_apart_by_scheme_host_and_port() {
+        check("http://b.example/", Ok("http://b.example /"));
+        check("https://a.example:8080/x?y", Ok("https://a.example:8080 /x?y"));
+        check("http://a.example/", Ok("http://a.example /"));
+        check("http://user:word@B.example:80/x", Ok("http://b.example /x"));
+        check("javascript:alert(1)", Ok("null alert(1)"));
         check("http://[", Err("the location \"http://[\" is not an address"));
+    }
+
+    #[test]
+    fn credentials_do_not_come_back_with_the_operation() {
+        let mut redirection = Redirection::default();
+        let away = follow(&mut redirection, 302, "location: http://b.example/\r\n", Method::Safe);
+        assert_eq!(away, Ok("http://b.example /".to_owned()));
+        follow(&mut redirection, 302, "location: /back\r\n", Method::Safe).unwrap();
+        let variants = |name: &str| ByMethod { same: name.to_owned(), as_get: name.to_owned() };
+        let (within, elsewhere) = (variants("within"), variants("elsewhere"));
+        let redirected = Redirected { within, elsewhere, method: Method::Safe };
+        assert_eq!(redirection.request(&redirected), Some(&"elsewhere".to_owned()));
+        redirection.clear();
+        follow(&mut redirection, 302, "location: /\r\n", Method::Safe).unwrap();
+        assert_eq!(redirection.request(&redirected), Some(&"within".to_owned()));
     }
 
     #[test]

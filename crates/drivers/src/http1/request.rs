@@ -11,8 +11,8 @@ use plan::template::Template;
 use url::Url;
 
 use super::codec::field::is_text;
-use super::cookies;
 use super::encoding::{basic, bearer, form_text, json_text, path, percent_encoded};
+use super::{address, cookies};
 
 /// Literal bodies up to this size are sent in one write with the head; longer ones are sent from
 /// where they lie, so that connections do not each hold a copy.
@@ -42,6 +42,8 @@ pub enum Piece {
     QueryJoint,
     /// Part of a query; all but letters, digits and `-._~` is percent-encoded.
     Query(Template),
+    /// Path and query of an address.
+    Url(Template),
     /// Path and query that a redirect leads to.
     Location,
     /// The value of a field; a line break becomes a blank.
@@ -175,6 +177,10 @@ impl Piece {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Authority => out.extend_from_slice(context.authority.as_bytes()),
             Self::Path(template) => path(context.render(template, rendered), out),
+            Self::Url(template) => {
+                let text = context.render(template, rendered);
+                address::append_target(&context.origin(), text, out);
+            }
             Self::QueryJoint => out.push(if out.contains(&b'?') { b'&' } else { b'?' }),
             Self::Query(template) => percent_encoded(context.render(template, rendered), out),
             Self::Location => out.extend_from_slice(context.location.as_bytes()),
@@ -223,8 +229,12 @@ impl Segment {
 impl RenderContext<'_> {
     /// The address of a request for this path and query.
     pub fn url(&self, target: &str) -> Option<Url> {
+        Url::parse(&format!("{}{target}", self.origin())).ok()
+    }
+
+    fn origin(&self) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
-        Url::parse(&format!("{scheme}://{}{target}", self.authority)).ok()
+        format!("{scheme}://{}", self.authority)
     }
 
     /// The cookies for a request for this path and query, if the journey has any.

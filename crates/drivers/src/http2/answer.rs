@@ -12,6 +12,7 @@ use record::FailureKind;
 
 use super::connection::{PreparedRequest, StreamSlot};
 use super::failure;
+use crate::http1;
 use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use crate::http1::codec::head::{Coding, FIELDS_LIMIT, HEAD_LIMIT, coding};
 use crate::http1::codec::protocol_error::ProtocolError;
@@ -61,7 +62,7 @@ impl StreamSlot {
         // That of the first answer, where redirects are followed.
         if exchange.status == 0 {
             let first_byte = exchange.read_at.saturating_sub(exchange.started_at);
-            exchange.stamp(super::FIRST_BYTE, first_byte);
+            exchange.stamp(http1::FIRST_BYTE, first_byte);
         }
         let (head, body) = response.into_parts();
         exchange.status = head.status.as_u16();

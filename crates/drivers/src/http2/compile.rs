@@ -27,7 +27,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let requests = requests.map_err(&refuse)?;
     let redirected = draft.redirected(Request::of).map_err(&refuse)?;
     let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
-    Ok(Operation::new(requests, redirected, check))
+    Ok(Operation::new(requests, redirected, draft.address, check))
 }
 
 /// Fields of the `header` table that no request of HTTP/2 may have.

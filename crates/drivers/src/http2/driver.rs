@@ -1,5 +1,6 @@
 //! The driver: HTTP/2 behind the engine's seam.
 
+use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use super::connection_end::ConnectionEnd;
 use super::failure;
 use super::operation::Operation;
 use super::wire::Wire;
+use crate::http1;
 use crate::http1::codec::head::HEAD_LIMIT;
 use crate::http1::compile::parts;
 
@@ -35,8 +37,8 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 /// HTTP/2 over TLS that has agreed on it (ALPN `h2`), or over any stream without TLS, where it is known beforehand.
 ///
 /// Stamps: an operation starts when its request is handed to the connection, whose task writes it together with those
-/// of other streams. `first_byte` is the time from there to the head of the answer, and it ends with the last byte of
-/// the body or the trailers.
+/// of other streams. `first_byte` is the time from there to the head of the first answer, `redirects` that to the end of
+/// the last redirect that was followed; it ends with the last byte of the body or the trailers.
 /// Sizes are bytes of bodies: heads are compressed by what went before on the connection and belong to no operation
 /// alone, and neither do frames.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +46,7 @@ pub struct Http2;
 
 impl Http2 {
     /// Names of its own spans.
-    pub const SPANS: &[&str] = &["first_byte"];
+    pub const SPANS: &[&str] = http1::SPANS;
 }
 
 impl Driver for Http2 {
@@ -119,6 +121,20 @@ impl Driver for Http2 {
 
     fn encode(&self, operation: &Operation, stream: &mut StreamSlot, call: &Call) {
         operation.encode(stream, call);
+    }
+
+    fn origin(&self, operation: &Operation, call: &Call, own: &Endpoint) -> Option<String> {
+        operation.address.as_ref().and_then(|address| address.origin(call, own))
+    }
+
+    fn resume(
+        &self,
+        operation: &Operation,
+        stream: &mut StreamSlot,
+        call: &Call,
+        state: Box<dyn Any>,
+    ) {
+        operation.resume(stream, call, state);
     }
 
     async fn perform<C: Clock>(

@@ -18,6 +18,3 @@ pub mod operation;
 pub mod probe;
 pub mod request;
 pub mod wire;
-
-/// Index of the `first_byte` span among this driver's own.
-const FIRST_BYTE: usize = 0;

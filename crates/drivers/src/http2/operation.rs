@@ -1,5 +1,6 @@
 //! A compiled operation: its requests, and what their answers are held against.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use engine::clock::Clock;
@@ -10,9 +11,11 @@ use record::Outcome;
 use super::answer::Answer;
 use super::connection::{PreparedRequest, StreamSlot};
 use super::request::Request;
+use crate::http1;
+use crate::http1::address::Address;
 use crate::http1::answer::{Failure, Keep};
 use crate::http1::answer_check::{AnswerCheck, Continuation, ReceivedAnswer};
-use crate::http1::redirect::{self, RedirectAnswer, Redirected};
+use crate::http1::redirect::{self, Followed, RedirectAnswer, Redirected};
 use crate::http1::request::RenderContext;
 
 /// A compiled operation.
@@ -22,6 +25,8 @@ pub struct Operation {
     requests: Vec<Request>,
     /// For each of them, those that follow redirects; empty where none is followed.
     redirected: Vec<Redirected<Request>>,
+    /// Where it goes, if that depends on the call.
+    pub address: Option<Address>,
     /// What answers are held against, and what is read from them.
     pub check: AnswerCheck,
     /// The fewest streams at a time that a peer allowed where that was too few, over all workers.
@@ -33,17 +38,29 @@ impl Operation {
     pub fn new(
         requests: Vec<Request>,
         redirected: Vec<Redirected<Request>>,
+        address: Option<Address>,
         check: AnswerCheck,
     ) -> Self {
-        Self { requests, redirected, check, allowed: AtomicUsize::new(usize::MAX) }
+        Self { requests, redirected, address, check, allowed: AtomicUsize::new(usize::MAX) }
     }
 
     /// Makes the request of this call.
     pub fn encode(&self, slot: &mut StreamSlot, call: &Call) {
+        self.begin(slot, call);
+        self.encode_request(slot);
+    }
+
+    /// Makes the request with which this call goes on here.
+    pub fn resume(&self, slot: &mut StreamSlot, call: &Call, state: Box<dyn Any>) {
+        self.begin(slot, call);
+        slot.redirection.take_up(state);
+        self.encode_request(slot);
+    }
+
+    fn begin(&self, slot: &mut StreamSlot, call: &Call) {
         slot.call.clone_from(call);
         slot.request = if self.requests.len() > 1 { call.row } else { 0 };
         slot.redirection.clear();
-        self.encode_request(slot);
     }
 
     fn encode_request(&self, slot: &mut StreamSlot) {
@@ -87,12 +104,34 @@ impl Operation {
             if follow == 0 || !redirect::is_redirect(answer.status) {
                 return Ok(answer);
             }
-            let method = self.redirected[slot.request].method;
-            let (status, url) = (answer.status, slot.url());
-            let redirect = RedirectAnswer { status, head: &slot.kept_head, url };
-            slot.redirection.follow(&redirect, method, follow)?;
-            self.encode_request(slot);
+            exchange.stamp(http1::REDIRECTS, exchange.now() - exchange.started_at);
+            self.follow(&answer, slot, exchange)?;
         }
+    }
+
+    /// Makes the request that follows a redirect.
+    ///
+    /// Errors: the redirect cannot be followed, or not over this connection
+    fn follow<C: Clock>(
+        &self,
+        answer: &Answer,
+        slot: &mut StreamSlot,
+        exchange: &mut Exchange<C>,
+    ) -> Result<(), Failure> {
+        let method = self.redirected[slot.request].method;
+        let (status, url) = (answer.status, slot.url());
+        let here = url.as_ref().map(redirect::origin_of).unwrap_or_default();
+        let redirect = RedirectAnswer { status, head: &slot.kept_head, url };
+        let limit = self.check.continuation.follow;
+        let origin = match slot.redirection.follow(&redirect, method, limit)? {
+            Followed::Within if !slot.is_over() => {
+                self.encode_request(slot);
+                return Ok(());
+            }
+            Followed::Within => here,
+            Followed::To(origin) => origin,
+        };
+        Err(slot.redirection.leave(origin, exchange))
     }
 
     /// Sends the encoded request, reads its answer, and checks it.
@@ -108,7 +147,7 @@ impl Operation {
                 self.note_limit(slot);
                 self.check.outcome(&received(&answer, slot), exchange)
             }
-            Err(failure) => exchange.fail(failure.kind, || failure.detail),
+            Err(failure) => failure.end(exchange),
         };
         exchange.reusable = !slot.is_over();
         outcome

@@ -3,25 +3,24 @@
 use std::io::Write;
 
 use engine::clock::Clock;
-use engine::driver::{Call, Exchange};
+use engine::driver::Exchange;
 
 use super::connection::{PreparedRequest, StreamSlot};
 use super::operation::{Operation, received};
 use crate::expect::decompression;
-use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
+use crate::http1::answer::{BODY_LIMIT, Keep, KeepBody};
 use crate::http1::request::without_credentials;
 use crate::probe::Probe;
 
-/// Performs one operation on this connection and shows all of it.
+/// Performs the encoded operation on this connection and shows all of it.
 ///
-/// Where it followed redirects, that is its first request and its last answer. Heads are shown as fields, not as they are compressed; bodies as by HTTP/1.1.
+/// Where it followed redirects, that is its first request here and its last answer. Heads are shown as fields, not as
+/// they are compressed; bodies as by HTTP/1.1.
 pub async fn probe<C: Clock>(
     operation: &Operation,
     slot: &mut StreamSlot,
-    call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
-    operation.encode(slot, call);
     let mut request = slot.prepared.as_ref().map(shown).unwrap_or_default();
     if operation.request(slot).is_confidential() {
         request = without_credentials(&request);
@@ -29,18 +28,18 @@ pub async fn probe<C: Clock>(
     exchange.started_at = exchange.now();
     let keep = Keep { head: true, body: KeepBody::Beginning };
     let result = operation.exchange(slot, keep, exchange).await;
-    let (outcome, mut checks) = match &result {
+    let coding = result.as_ref().map(|answer| answer.coding).ok();
+    let (outcome, mut checks) = match result {
         Ok(answer) => {
-            let seen = received(answer, slot);
+            let seen = received(&answer, slot);
             (operation.check.outcome(&seen, exchange), operation.check.checks(&seen))
         }
-        Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
+        Err(failure) => (failure.end(exchange), Vec::new()),
     };
     checks.extend(slot.redirection.check());
     exchange.reusable = !slot.is_over();
     let raw = &slot.kept_body;
-    let decoded =
-        result.ok().and_then(|answer| decompression::decode(answer.coding, raw).ok().flatten());
+    let decoded = coding.and_then(|coding| decompression::decode(coding, raw).ok().flatten());
     Probe {
         request,
         head: shown_head(&slot.kept_head),

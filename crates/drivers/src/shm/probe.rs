@@ -1,22 +1,20 @@
 //! One exchange, for people to read.
 
 use engine::clock::Clock;
-use engine::driver::{Call, Exchange};
+use engine::driver::Exchange;
 
 use super::channel::Channel;
 use super::operation::Operation;
 use crate::http1::answer::BODY_LIMIT;
 use crate::probe::Probe;
 
-/// Performs one operation on this connection and shows all of it; the answer is whole up to 16 MiB.
+/// Performs the encoded operation on this connection and shows all of it; the answer is whole up to 16 MiB.
 pub async fn probe<C: Clock>(
     operation: &Operation,
     channel: &mut Channel,
-    call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
     exchange.items.resize(operation.items.len(), f64::NAN);
-    operation.encode(channel, call);
     exchange.started_at = exchange.now();
     let answered = channel.exchange(operation.options, exchange).await;
     let (body, is_truncated, checks) = match &answered {

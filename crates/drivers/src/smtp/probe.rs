@@ -1,22 +1,20 @@
 //! One message sent once, for people to read.
 
 use engine::clock::Clock;
-use engine::driver::{Call, Exchange};
+use engine::driver::Exchange;
 
 use super::conversation::Conversation;
 use super::operation::Operation;
 use crate::probe::{CheckedExpectation, Probe};
 
-/// Sends one message on this connection, and takes leave. What was said is in the exchange's dialogue.
+/// Sends the encoded message on this connection, and takes leave. What was said is in the exchange's dialogue.
 pub async fn probe<C: Clock>(
     operation: &Operation,
     conversation: &mut Conversation,
-    call: &Call,
     exchange: &mut Exchange<C>,
 ) -> Probe {
     exchange.items.resize(operation.items.len(), f64::NAN);
     exchange.is_last = true;
-    conversation.encode(operation, call);
     exchange.started_at = exchange.now();
     let outcome = operation.perform(conversation, exchange).await;
     let is_decided = exchange.status > 0;

@@ -73,7 +73,8 @@ async fn ours(script: &Script) -> Result<Seen, String> {
     let (mut conversation, peer) = memory(4096);
     let mut exchange = exchange(&operation);
     let ask = async {
-        let seen = probe(&operation, &mut conversation, &call(0), &mut exchange).await;
+        operation.encode(&mut conversation, &call(0));
+        let seen = probe(&operation, &mut conversation, &mut exchange).await;
         drop(conversation);
         seen
     };

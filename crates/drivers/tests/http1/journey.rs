@@ -5,7 +5,7 @@ use std::rc::Rc;
 use drivers::http1::compile;
 use drivers::http1::operation::Operation;
 use drivers::http1::probe::probe;
-use engine::driver::{Call, Exchange};
+use engine::driver::{Call, Exchange, Onward};
 use plan::diagnostic::Span;
 use plan::journey::{Capture, CaptureSource, Captured, Memory};
 use record::{FailureKind, Outcome};
@@ -141,7 +141,7 @@ fn redirects_are_followed_with_their_cookies() {
 }
 
 #[test]
-fn redirects_without_end_without_location_or_to_elsewhere_are_failures() {
+fn redirects_without_end_or_location_are_failures() {
     let twice = step("http = { follow = 2 }");
     let detail = |answers: &[&[u8]]| {
         let (outcome, exchange, _) = performed(&twice, &call(0), answers);
@@ -153,12 +153,72 @@ fn redirects_without_end_without_location_or_to_elsewhere_are_failures() {
     assert_eq!(detail(&[&again, &again, &again]), many);
     let nowhere = b"HTTP/1.1 302 X\r\ncontent-length: 0\r\n\r\n";
     assert_eq!(detail(&[nowhere]), "status 302 without a location");
-    let elsewhere = "redirected from http://example.test:8080 to https://example.test:8080, \
-                     which is another origin";
-    assert_eq!(detail(&[&redirect(302, "https://example.test:8080/")]), elsewhere);
+}
+
+/// Performs an operation that goes on over a second connection: its outcome there, both requests, and where it went.
+fn performed_onward(operation: &Operation, first: &[u8]) -> (Outcome, [String; 2], String) {
+    let call = call(0);
+    run(async {
+        let (mut conversation, mut peer) = memory(64 * 1024);
+        let (mut second, mut other) = memory(64 * 1024);
+        let mut exchange = exchange(operation);
+        let serve = async {
+            let left = peer.read_head().await;
+            peer.send(&[first]).await;
+            let right = other.read_head().await;
+            other.send(&[&answer("")]).await;
+            [left, right].map(|request| String::from_utf8(request).expect("text"))
+        };
+        let ask = async {
+            operation.encode(&mut conversation, &call);
+            let failed = operation.perform(&mut conversation, &mut exchange).await;
+            assert_eq!(failed, Outcome::Failed(FailureKind::Redirect), "if nobody goes on");
+            let Onward { origin, state } = exchange.onward.take().expect("it goes on");
+            operation.resume(&mut second, &call, state);
+            (operation.perform(&mut second, &mut exchange).await, origin)
+        };
+        let ((outcome, origin), requests) = tokio::join!(ask, serve);
+        assert!(exchange.spans.get(Exchange::<Ticks>::FIRST_SPAN + 1).is_some());
+        (outcome, requests, origin)
+    })
+}
+
+#[test]
+fn a_redirect_to_another_origin_goes_on_there_without_credentials() {
+    let operation = step(
+        "http = { path = \"/a\", follow = 1, auth = { bearer = \"t\" }, body = \"b\", \
+         header = { x-own = \"1\", cookie = \"c=1\", host = \"h.test\" } }",
+    );
+    let elsewhere = redirect(307, "https://user:word@other.test/b?c");
+    let (outcome, [first, second], origin) = performed_onward(&operation, &elsewhere);
+    assert_eq!((outcome, origin.as_str()), (Outcome::Succeeded, "https://other.test"));
+    assert!(first.contains("authorization: Bearer t\r\n") && first.contains("host: h.test\r\n"));
+    assert!(second.starts_with("POST /b?c HTTP/1.1\r\nhost: example.test:8080\r\n"), "{second}");
+    assert!(second.contains("x-own: 1\r\n") && second.contains("content-length: 1\r\n"));
+    assert!(!second.contains("authorization") && !second.contains("cookie"), "{second}");
+}
+
+#[test]
+fn a_redirect_on_a_connection_that_ends_goes_on_over_another() {
+    let operation = step("http = { path = \"/a\", follow = 1, auth = { bearer = \"t\" } }");
     let closing =
-        b"HTTP/1.1 302 X\r\nlocation: /a\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-    assert_eq!(detail(&[closing]), "the peer closes the connection with the redirect to /a");
+        b"HTTP/1.1 302 X\r\nlocation: /b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    let (outcome, [_, second], origin) = performed_onward(&operation, closing);
+    assert_eq!((outcome, origin.as_str()), (Outcome::Succeeded, "http://example.test:8080"));
+    assert!(second.starts_with("GET /b ") && second.contains("Bearer t\r\n"), "{second}");
+}
+
+#[test]
+fn an_address_of_the_call_is_asked_for_path_and_query() {
+    let operation = step("http = { url = \"{{token}}/x?y\", query = { z = 1 } }");
+    let (outcome, _, requests) = performed(&operation, &call(0), &[&answer("")]);
+    assert_eq!(outcome, Outcome::Succeeded);
+    let line = requests[0].lines().next().expect("a line");
+    let path = line.strip_prefix("GET /").and_then(|line| line.strip_suffix("/x?y&z=1 HTTP/1.1"));
+    assert_eq!(path.map(str::len), Some(16), "{line}");
+    let literal = step("http = { url = \"http://example.test:8080?a\" }");
+    let (_, _, requests) = performed(&literal, &call(0), &[&answer("")]);
+    assert!(requests[0].starts_with("GET /?a HTTP/1.1\r\n"), "{}", requests[0]);
 }
 
 #[test]
@@ -275,9 +335,9 @@ fn what_a_step_did_is_shown() {
             peer.send(&[&set]).await;
             second
         };
-        let call = call(5);
+        operation.encode(&mut conversation, &call(5));
         let (seen, second) =
-            tokio::join!(probe(&operation, &mut conversation, &call, &mut exchange), serve);
+            tokio::join!(probe(&operation, &mut conversation, &mut exchange), serve);
         assert_eq!(seen.outcome, Outcome::Succeeded);
         let sent = String::from_utf8(second).expect("text");
         assert!(sent.contains("authorization: Bearer t-5\r\n"), "{sent}");

@@ -38,9 +38,8 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
             peer.read_head().await;
             peer.send(&[answer]).await;
         };
-        let call = call(0);
-        let (seen, ()) =
-            tokio::join!(driver.probe(&operation, &mut stream, &call, &mut exchange), serve);
+        driver.encode(&operation, &mut stream, &call(0));
+        let (seen, ()) = tokio::join!(driver.probe(&operation, &mut stream, &mut exchange), serve);
         (seen, exchange)
     })
 }
@@ -50,7 +49,7 @@ fn the_list_names_its_protocols() {
     assert_eq!(protocol_names(), ["http", "http2", "smtp", "shm"]);
     assert!(AnyDriver::of(["gopher"]).is_err());
     let driver = AnyDriver::of(["http"]).expect("http is in the list");
-    assert_eq!(driver.span_names(), ["first_byte"]);
+    assert_eq!(driver.span_names(), ["first_byte", "redirects"]);
 }
 
 #[test]

@@ -277,7 +277,8 @@ fn everything_sent_received_and_expected_is_shown() {
     );
     let probe = beside(serve, async |mut client| {
         let (mut line, mut exchange) = (client.line(), Exchange::new(client.clock.clone()));
-        probe(&operation, &mut line, &call(0), &mut exchange).await
+        operation.encode(&mut line, &call(0));
+        probe(&operation, &mut line, &mut exchange).await
     });
     let request = String::from_utf8(probe.request).unwrap();
     let begins = ":method: POST\r\n:scheme: http\r\n:authority: example.test:8080\r\n:path: /a\r\n";

@@ -128,8 +128,8 @@ fn redirects_are_followed_up_to_the_limit() {
             failed(307, "more than 2 redirects; the next leads to loop"),
             failed(
                 301,
-                "redirected from http://example.test:8080 to http://elsewhere.test, which is \
-                 another origin"
+                "an answer leads to http://elsewhere.test, which is no target of this run: add it \
+                 to `also` of [target]"
             ),
             failed(301, "status 301 without a location"),
         ]

@@ -131,7 +131,7 @@ fn everything_of_one_exchange_is_shown() {
     let running = Running::start(echo);
     let driver = AnyDriver::of(["shm", "http"]).unwrap();
     let own = ["welcome", "written", "waited", "read", "there", "producer", "back"];
-    assert_eq!(driver.span_names(), [&["first_byte"][..], &own].concat());
+    assert_eq!(driver.span_names(), [&["first_byte", "redirects"][..], &own].concat());
     let planned = crate::planned::planned(
         "shm",
         "shm = { body = \"{\\\"n\\\": 5}\", checksum = true }\n\
@@ -145,7 +145,8 @@ fn everything_of_one_exchange_is_shown() {
         let own = crate::stand::operation("shm = { body = \"x\" }");
         let channel = connect(&running.folder.socket(), &own, &mut exchange).await.unwrap();
         let mut stream = drivers::AnyStream::Shm(channel);
-        let probe = driver.probe(&operation, &mut stream, &call, &mut exchange).await;
+        driver.encode(&operation, &mut stream, &call);
+        let probe = driver.probe(&operation, &mut stream, &mut exchange).await;
         (probe, exchange)
     });
     assert_eq!(

@@ -62,6 +62,9 @@ enum SchemeKind {
     Path,
 }
 
+/// Characters of an address in an answer that are shown.
+const SHOWN_LIMIT: usize = 300;
+
 /// Every supported scheme.
 const SCHEMES: [(&str, SchemeKind); 5] = [
     ("http", SchemeKind::Host { port: 80, is_secure: false, upgrades: false }),
@@ -117,6 +120,12 @@ impl Endpoint {
         Ok(Self { authority, address, tls, upgrade })
     }
 
+    /// Scheme, host and port, as far as they tell one web site from another (RFC 6454 section 6.2).
+    pub fn origin(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+
     /// Whether any of its addresses is one of this machine's.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let is_own = |address: &SocketAddr| UdpSocket::bind((address.ip(), 0)).is_ok();
@@ -133,6 +142,25 @@ impl Endpoint {
             Address::Unix(_) | Address::Channel(_) | Address::Memory(_) => true,
         }
     }
+}
+
+/// The place of the endpoint with this origin: the current one, or one that negotiates the same protocol, if there are
+/// several.
+pub fn with_origin(endpoints: &[Endpoint], origin: &str, current: usize) -> Option<usize> {
+    let protocols = |place: usize| {
+        let tls = endpoints.get(place).and_then(|endpoint| endpoint.tls.as_ref());
+        tls.map(|tls| tls.config.alpn_protocols.as_slice())
+    };
+    let places = (0..endpoints.len()).filter(|&place| endpoints[place].origin() == origin);
+    places.min_by_key(|&place| (place != current, protocols(place) != protocols(current)))
+}
+
+/// What is seen of an operation that an answer leads to an origin which no target has.
+pub fn no_target(origin: &str) -> String {
+    let shown: String = origin.chars().take(SHOWN_LIMIT).collect();
+    format!(
+        "an answer leads to {shown}, which is no target of this run: add it to `also` of [target]"
+    )
 }
 
 impl fmt::Display for Endpoint {

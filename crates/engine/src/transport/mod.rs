@@ -18,7 +18,7 @@ mod tls;
 
 use record::FailureKind;
 
-pub use endpoint::{Address, Endpoint};
+pub use endpoint::{Address, Endpoint, no_target, with_origin};
 pub use error::TransportError;
 pub use failure::failure_kind;
 pub use kernel::{Kernel, secure};

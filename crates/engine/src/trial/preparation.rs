@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use super::setup::Setup;
 use crate::clock::{Clock, Real};
-use crate::connect::connect;
+use crate::connect::Route;
 use crate::driver::{Call, Driver, Exchange};
 use crate::transport::{Endpoint, Kernel, Network};
 use crate::worker::{First, PreparedOperation, either};
@@ -147,10 +147,16 @@ async fn converse<C: Clock, N: Network, D: Driver>(
     exchange: &mut Exchange<C>,
 ) -> Result<Outcome, (FailureKind, String)> {
     let (driver, prepared) = (&setup.driver, &mix.operations[call.operation]);
-    let endpoint = &mix.endpoints[prepared.target.index(call.row)];
-    let operation = &prepared.operation;
-    let mut opened = connect(&**driver, operation, endpoint, network, exchange).await?;
+    let (driver, operation) = (&**driver, &prepared.operation);
+    let target = prepared.target.index(call.row);
+    let route = Route { driver, operation, endpoints: mix.endpoints, target, network };
+    let mut opened = route.begin(call, exchange).await?;
     driver.encode(operation, &mut opened.stream, call);
     exchange.started_at = exchange.now();
-    Ok(driver.perform(operation, &mut opened.stream, exchange).await)
+    loop {
+        let outcome = driver.perform(operation, &mut opened.stream, exchange).await;
+        let Some((next, state)) = route.go_on(exchange).await? else { return Ok(outcome) };
+        opened = next;
+        driver.resume(operation, &mut opened.stream, call, state);
+    }
 }

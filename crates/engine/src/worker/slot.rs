@@ -16,8 +16,8 @@ use super::due_operation::{DueOperation, StepRef};
 use super::slot_handle::SlotHandle;
 use super::state::{Stage, WorkerState};
 use crate::clock::Clock;
-use crate::driver::{Call, Driver, Exchange};
-use crate::transport::Network;
+use crate::driver::{Call, Driver, Exchange, Onward};
+use crate::transport::{self, Network, no_target};
 
 /// Performs operations.
 pub(super) struct Slot<C: Clock, N: Network, D: Driver> {
@@ -64,18 +64,18 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
     }
 
     /// Performs one operation and records it, however it ends.
-    pub(super) async fn perform(&mut self, due: DueOperation) -> Ended {
+    pub(super) async fn perform(&mut self, mut due: DueOperation) -> Ended {
         let mut lent = due.step.and_then(|step| self.state.journeys.lend(&self.state, step));
         if let Some(connections) = &mut lent {
             std::mem::swap(&mut self.connections, connections);
             self.checked = false;
         }
-        let was_last = std::mem::replace(&mut self.last, due.target) == due.target;
         self.detail = None;
         let items = self.state.workload.prepared[due.assignment.operation].items;
         self.exchange.clear(items);
-        let (outcome, started_at) = match self.prepare(&due, was_last).await {
-            Ok(()) => self.converse(&due).await,
+        let mut call = self.call(&due);
+        let (outcome, started_at) = match self.begin(&mut due, &call).await {
+            Ok(()) => self.converse(&mut due, &mut call).await,
             Err(outcome) => (outcome, None),
         };
         let finished_at = match (outcome, self.exchange.read_at) {
@@ -119,8 +119,29 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         }
     }
 
+    /// Finds the operation's target, and ensures a usable stream to it.
+    async fn begin(&mut self, due: &mut DueOperation, call: &Call) -> Result<(), Outcome> {
+        let workload = &self.state.workload;
+        let operation = &workload.prepared[due.assignment.operation].operation;
+        let own = &workload.endpoints[due.target];
+        if let Some(origin) = workload.driver.origin(operation, call, own) {
+            due.target = self.target_of(&origin, due.target).ok_or_else(|| {
+                self.detail = Some(no_target(&origin));
+                Outcome::Failed(FailureKind::Redirect)
+            })?;
+        }
+        let was_last = std::mem::replace(&mut self.last, due.target) == due.target;
+        let deadline = due.acquired_at.saturating_add(self.state.workload.timeline.timeout);
+        self.prepare(due, was_last, deadline).await
+    }
+
     /// Ensures a usable stream to the operation's target; connects if there is none.
-    async fn prepare(&mut self, due: &DueOperation, was_last: bool) -> Result<(), Outcome> {
+    async fn prepare(
+        &mut self,
+        due: &DueOperation,
+        was_last: bool,
+        deadline: u64,
+    ) -> Result<(), Outcome> {
         if self.state.stage() >= Stage::Abandoning {
             return Err(Outcome::Abandoned);
         }
@@ -142,7 +163,6 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             // Opening thousands of connections may keep the worker from noticing the drain deadline.
             return Err(Outcome::Abandoned);
         }
-        let deadline = due.acquired_at.saturating_add(timeout);
         self.state.watchdog.watch(self.number, &self.handle, deadline);
         let (state, handle) = (&self.state, &self.handle);
         self.exchange.timeout_kind = FailureKind::ConnectTimeout;
@@ -161,31 +181,86 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         }
     }
 
+    fn call(&self, due: &DueOperation) -> Call {
+        let (state, step) = (&*self.state, due.step);
+        Call {
+            index: step.map_or(due.assignment.index, |step| call_index(due.assignment.index, step)),
+            operation: due.assignment.operation,
+            sequence: due.assignment.sequence,
+            row: due.assignment.row,
+            trial: state.workload.trial.index,
+            seed: due.seed,
+            now: 0,
+            memory: step.and_then(|step| state.journeys.memory(step)),
+        }
+    }
+
     /// Sends the operation and awaits its answer. Returns the outcome and when it started.
-    async fn converse(&mut self, due: &DueOperation) -> (Outcome, Option<u64>) {
+    async fn converse(
+        &mut self,
+        due: &mut DueOperation,
+        call: &mut Call,
+    ) -> (Outcome, Option<u64>) {
         let state = &*self.state;
         let workload = &*state.workload;
         let Some(open) = &mut self.connections.streams[due.target] else {
             return (Outcome::Failed(FailureKind::Closed), None);
         };
+        call.now = state.clock.now();
         let operation = &workload.prepared[due.assignment.operation].operation;
-        let step = due.step;
-        let call = Call {
-            index: step.map_or(due.assignment.index, |step| call_index(due.assignment.index, step)),
-            operation: due.assignment.operation,
-            sequence: due.assignment.sequence,
-            row: due.assignment.row,
-            trial: workload.trial.index,
-            seed: due.seed,
-            now: state.clock.now(),
-            memory: step.and_then(|step| state.journeys.memory(step)),
-        };
-        workload.driver.encode(operation, &mut open.stream, &call);
+        workload.driver.encode(operation, &mut open.stream, call);
         let started_at = state.clock.now();
         self.exchange.started_at = started_at;
         self.exchange.is_last = workload.load.reuse == Reuse::NewPerOperation;
-        self.exchange.timeout_kind = FailureKind::Timeout;
         let deadline = started_at.saturating_add(workload.timeline.timeout);
+        let mut outcome = self.exchange_once(due, deadline).await;
+        while let Some(Onward { origin, state }) = self.exchange.onward.take() {
+            let Some(target) = self.target_of(&origin, due.target) else { break };
+            if let Err(failed) = self.move_to(target, due, deadline).await {
+                outcome = failed;
+                break;
+            }
+            let Some(open) = &mut self.connections.streams[due.target] else { break };
+            let workload = &self.state.workload;
+            let operation = &workload.prepared[due.assignment.operation].operation;
+            workload.driver.resume(operation, &mut open.stream, call, state);
+            outcome = self.exchange_once(due, deadline).await;
+        }
+        (outcome, Some(started_at))
+    }
+
+    /// Ensures a usable stream to another target, on which the operation goes on.
+    async fn move_to(
+        &mut self,
+        target: usize,
+        due: &mut DueOperation,
+        deadline: u64,
+    ) -> Result<(), Outcome> {
+        self.keep_or_close(due.target, Outcome::Succeeded);
+        (due.target, self.last) = (target, target);
+        self.exchange.reusable = true;
+        self.detail = None;
+        // Connecting here is part of the service time, not of what came before it.
+        let spans = self.exchange.spans;
+        let prepared = self.prepare(due, false, deadline).await;
+        self.exchange.spans = spans;
+        prepared
+    }
+
+    /// The target with this origin, if there is one.
+    fn target_of(&self, origin: &str, current: usize) -> Option<usize> {
+        transport::with_origin(&self.state.workload.endpoints, origin, current)
+    }
+
+    /// Sends what is encoded and awaits the answer.
+    async fn exchange_once(&mut self, due: &DueOperation, deadline: u64) -> Outcome {
+        let state = &*self.state;
+        let workload = &*state.workload;
+        let Some(open) = &mut self.connections.streams[due.target] else {
+            return Outcome::Failed(FailureKind::Closed);
+        };
+        let operation = &workload.prepared[due.assignment.operation].operation;
+        self.exchange.timeout_kind = FailureKind::Timeout;
         state.watchdog.watch(self.number, &self.handle, deadline);
         let ended = {
             // Pinned in place: passing it by value would copy it twice for each operation.
@@ -206,7 +281,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         if !matches!(outcome, Outcome::Succeeded) {
             self.detail = self.exchange.detail.take();
         }
-        (outcome, Some(started_at))
+        outcome
     }
 
     fn record(&self, due: &DueOperation, outcome: Outcome, started_at: u64, finished_at: u64) {

@@ -47,7 +47,7 @@ impl<'a> Arms<'a> {
             Some(table) => load::read(table, inputs, problems),
             None => load::read(&Table::default(), inputs, problems),
         };
-        let shared = reader.table("target").map(|table| target::read(table, inputs, problems));
+        let shared = reader.table("target").map(|table| target::shared(table, inputs, problems));
         let services = process::services(&reader.tables("service"), problems);
         let mut system = reader
             .table("system")
@@ -66,7 +66,7 @@ impl<'a> Arms<'a> {
             world: self.world,
             factors: self.factors,
             combination,
-            shared: shared.as_ref(),
+            shared: shared.as_ref().map(|shared| &shared.target),
             system: is_system,
             rows: &mut self.rows,
             problems,
@@ -74,6 +74,7 @@ impl<'a> Arms<'a> {
         };
         let workload = Workload::read(&mut reading, &WorkloadTables::of(&mut reader));
         let operations = &workload.operations;
+        reading.add_targets(shared.iter().flat_map(|shared| &shared.also), operations);
         let targets = reading.targets;
         problems.extend(load::without_streams(reader.table("load"), &load, operations, known));
         let names = reported_names::expectations(

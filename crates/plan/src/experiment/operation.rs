@@ -13,7 +13,7 @@ use crate::document::{Node, Reader, Table, Value};
 use crate::operation::{self, CONNECTING, Item, Operation, TargetOf};
 use crate::request_list::{self, ListFormat};
 use crate::rows::Rows;
-use crate::target::Target;
+use crate::target::{Target, split_url};
 use crate::template::{Scope, Template};
 
 /// The context for reading the operations of an arm.
@@ -208,9 +208,20 @@ impl Reading<'_> {
     fn fixed(&mut self, operation: &mut Operation, own: Option<&Node>, table: &Table) {
         let inputs = self.world.inputs;
         let manner = self.world.known.manner(&operation.protocol);
-        let target = match own {
-            Some(node) => target::own(node, self.shared, inputs, self.problems),
-            None => self.shared.cloned().filter(|target| !target.url.is_empty()),
+        let entry = operation.table.get("url").filter(|_| manner.scheme == "http");
+        let url = entry.and_then(|entry| Some((split_url(entry.node.as_str()?)?.0, entry)));
+        let target = match (own, url) {
+            (Some(node), None) => target::own(node, self.shared, inputs, self.problems),
+            (None, Some((origin, entry))) => {
+                Some(target::at(origin, entry.node.span, self.shared, inputs, self.problems))
+            }
+            (Some(_), Some((_, entry))) => {
+                let what = "`url` and `target` exclude each other";
+                let problem = Diagnostic::new(entry.key_span, what, "names a host of its own");
+                self.problems.push(problem.with_hint("write `path` in its place"));
+                None
+            }
+            (None, None) => self.shared.cloned().filter(|target| !target.url.is_empty()),
         };
         let target = match target {
             None if own.is_none() && self.system => Some(target::of_system(manner.scheme)),
@@ -252,6 +263,25 @@ impl Reading<'_> {
                 operation.requests = Some(list.into_iter().map(|entry| entry.request).collect());
             }
             Err(message) => self.problems.push(Diagnostic::new(span, message, "named here")),
+        }
+    }
+
+    /// Targets that no operation names, in the manner of each version of HTTP that the operations speak.
+    pub(super) fn add_targets<'t>(
+        &mut self,
+        also: impl Iterator<Item = &'t Target>,
+        operations: &[Operation],
+    ) {
+        let manners =
+            operations.iter().map(|operation| self.world.known.manner(&operation.protocol));
+        let mut spoken: Vec<_> =
+            manners.filter(|manner| manner.scheme == "http").map(|manner| manner.alpn).collect();
+        spoken.sort_unstable();
+        spoken.dedup();
+        for target in also {
+            for &alpn in &spoken {
+                self.place(Target { alpn, ..target.clone() });
+            }
         }
     }
 

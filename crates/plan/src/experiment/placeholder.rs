@@ -104,7 +104,14 @@ impl Started {
             Value::String(_) => self.of_text(target),
             Value::Table(table) => {
                 let filled = FILLED.iter().filter_map(|key| Some(&table.get(key)?.node));
-                filled.flat_map(|node| self.of_text(node)).collect()
+                let also = table.get("also").map(|entry| self.of_target(&entry.node));
+                filled
+                    .flat_map(|node| self.of_text(node))
+                    .chain(also.into_iter().flatten())
+                    .collect()
+            }
+            Value::Array(targets) => {
+                targets.iter().flat_map(|target| self.of_target(target)).collect()
             }
             _ => Vec::new(),
         }

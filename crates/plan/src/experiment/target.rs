@@ -13,20 +13,52 @@ use crate::target::{CHANNEL, Target, has_credentials, without_credentials};
 const NOT_OF_A_CHANNEL: [&str; 6] =
     ["unix_socket", "connect_to", "cacert", "cert", "key", "insecure"];
 
-/// Reads a `target` table.
-pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Target {
+/// `[target]`: the target of all operations that name none.
+pub(super) struct SharedTarget {
+    pub(super) target: Target,
+    /// Further ones, to which an answer may lead.
+    pub(super) also: Vec<Target>,
+}
+
+/// Reads `[target]`.
+pub(super) fn shared(
+    table: &Table,
+    inputs: &dyn Inputs,
+    problems: &mut Vec<Diagnostic>,
+) -> SharedTarget {
     let mut reader = Reader::new(table);
+    let target = fields(&mut reader, table, inputs);
+    let listed = match reader.node("also") {
+        Some(Node { value: Value::Array(nodes), .. }) => nodes.as_slice(),
+        Some(node) => std::slice::from_ref(node),
+        None => &[],
+    };
+    problems.extend(reader.finish());
+    let also = listed.iter().filter_map(|node| own(node, Some(&target), inputs, problems));
+    let also = also.filter(|one| !one.url.is_empty()).collect();
+    SharedTarget { target, also }
+}
+
+/// Reads a `target` table.
+fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Target {
+    let mut reader = Reader::new(table);
+    let target = fields(&mut reader, table, inputs);
+    problems.extend(reader.finish());
+    target
+}
+
+fn fields(reader: &mut Reader<'_>, table: &Table, inputs: &dyn Inputs) -> Target {
     let mut target = Target::default();
     if let Some((url, span)) = reader.string("url") {
-        target.url = address(url, span, inputs, &mut reader);
+        target.url = address(url, span, inputs, reader);
     }
     let file = |key: &str, reader: &mut Reader<'_>| {
         reader.string(key).map(|(path, _)| inputs.locate(Path::new(path)))
     };
-    target.unix_socket = file("unix_socket", &mut reader);
-    target.cacert = file("cacert", &mut reader);
-    target.cert = file("cert", &mut reader);
-    target.key = file("key", &mut reader);
+    target.unix_socket = file("unix_socket", reader);
+    target.cacert = file("cacert", reader);
+    target.cert = file("cert", reader);
+    target.key = file("key", reader);
     let to = reader.parsed("connect_to", "a place such as 127.0.0.1:8080", place);
     target.connect_to = to.map(|(to, _)| to);
     target.insecure = reader.boolean("insecure").unwrap_or(false);
@@ -44,7 +76,6 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     if target.url.is_empty() && target.unix_socket.is_some() && table.get("url").is_none() {
         target.url = "http://localhost".to_owned();
     }
-    problems.extend(reader.finish());
     target
 }
 
@@ -57,18 +88,27 @@ pub(super) fn own(
 ) -> Option<Target> {
     match &node.value {
         Value::Table(table) => Some(read(table, inputs, problems)),
-        Value::String(url) => {
-            let empty = Table::default();
-            let mut reader = Reader::new(&empty);
-            let url = address(url, node.span, inputs, &mut reader);
-            problems.extend(reader.finish());
-            Some(elsewhere(url, shared))
-        }
+        Value::String(url) => Some(at(url, node.span, shared, inputs, problems)),
         _ => {
             problems.push(node.unlike("an address such as http://127.0.0.1:8080, or a table"));
             None
         }
     }
+}
+
+/// The target at this address, with the certificates of `[target]`.
+pub(super) fn at(
+    url: &str,
+    span: Span,
+    shared: Option<&Target>,
+    inputs: &dyn Inputs,
+    problems: &mut Vec<Diagnostic>,
+) -> Target {
+    let empty = Table::default();
+    let mut reader = Reader::new(&empty);
+    let url = address(url, span, inputs, &mut reader);
+    problems.extend(reader.finish());
+    elsewhere(url, shared)
 }
 
 /// Another address with the certificates of `[target]`.

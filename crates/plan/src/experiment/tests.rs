@@ -26,6 +26,7 @@ mod parts;
 mod reported_names;
 mod schema;
 mod streams;
+mod targets;
 mod wrong_journeys;
 
 /// Files and environment in memory.
@@ -372,40 +373,6 @@ http = { path = "/{{factor.workload}}" }
     assert_eq!(sustained.name, "workload=sustained");
     assert_eq!(sustained.operations[0].table.to_json()["path"], "/sustained");
     assert_eq!(sustained.factors["workload"], "sustained");
-}
-
-#[test]
-fn operations_take_rows_target_lists_and_targets_of_their_own() {
-    let plan = plan(
-        r#"
-[target]
-url = "https://a.example"
-cacert = "ca.pem"
-[load]
-rate = "5/s"
-[[operation]]
-http = { path = "/{{row.query}}" }
-rows = { file = "data/queries.csv", order = "random" }
-[[operation]]
-http = { path = "/{{row.n}}" }
-rows = [{ n = 1 }, { n = 2 }]
-target = "https://b.example/"
-[[operation]]
-targets = { file = "targets.txt", order = "once" }
-"#,
-    );
-    let arm = &plan.arms[0];
-    let names: Vec<&str> = arm.operations.iter().map(|o| o.name.as_str()).collect();
-    assert_eq!(names, ["operation-1", "operation-2", "operation-3"]);
-    let urls: Vec<&str> = arm.targets.iter().map(|target| target.url.as_str()).collect();
-    assert_eq!(urls, ["https://a.example", "https://b.example", "http://a:1", "http://b:2"]);
-    assert!(arm.targets[1].cacert.is_some());
-    assert_eq!((arm.operations[0].order, arm.operations[0].row_count()), (RowOrder::Random, 2));
-    assert_eq!(arm.operations[1].row_count(), 2);
-    let listed = &arm.operations[2];
-    assert_eq!((listed.order, listed.row_count()), (RowOrder::Once, 2));
-    assert_eq!(listed.target, TargetOf::ByRow([2, 3].as_slice().into()));
-    assert_eq!(listed.requests.as_ref().unwrap()[1].path, "/y");
 }
 
 #[test]

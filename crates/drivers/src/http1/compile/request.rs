@@ -2,18 +2,20 @@
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::Reader;
-use plan::template::Scope;
+use plan::target::split_url;
+use plan::template::{Scope, Template};
 
 use super::fields::{self, Field, Fields};
 use super::payload::{self, BodyContent};
 use super::pieces::Pieces;
 use super::{auth, expect, parts, query};
 use crate::expect::expectations::Expectations;
+use crate::http1::address::Address;
 use crate::http1::answer_check::{AnswerCheck, Continuation};
 use crate::http1::codec::field::is_token;
 use crate::http1::encoding;
 use crate::http1::operation::Operation;
-use crate::http1::redirect::{Method, Redirected};
+use crate::http1::redirect::{ByMethod, Method, Redirected};
 use crate::http1::request::{Payload, Piece, Request};
 use crate::table::template;
 
@@ -26,7 +28,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let redirected = draft.redirected(encode)?;
     let requests = draft.requests.iter().map(RequestDraft::encode).collect();
     let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
-    Ok(Operation { requests, redirected, check })
+    Ok(Operation { requests, redirected, address: draft.address, check })
 }
 
 /// An operation as its tables define it, for any version of HTTP.
@@ -34,6 +36,8 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
 pub struct OperationDraft {
     /// One, or one for each row of a target file.
     pub requests: Vec<RequestDraft>,
+    /// Where it goes, if that depends on the call.
+    pub address: Option<Address>,
     /// What answers are held against.
     pub expectation: Expectations,
     /// How far it goes on by itself.
@@ -45,6 +49,9 @@ const FOLLOW_LIMIT: u64 = 100;
 /// Fields that a request without its body has no longer, beside those that are computed.
 const OF_THE_BODY: [&str; 4] =
     ["content-type", "content-encoding", "content-language", "content-location"];
+
+/// Fields that a request to another origin has no longer: credentials, and the host that the experiment names.
+const OF_THE_ORIGIN: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "host"];
 
 /// A request before it is encoded.
 #[derive(Debug, Clone)]
@@ -78,12 +85,17 @@ pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Ve
         return Err(problems);
     }
     let span = planned.table.span;
+    let address = match &draft.path {
+        Piece::Url(template) => Some(template.clone()),
+        _ => None,
+    };
+    let address = address.map(|template| Address { template, rows: planned.rows.clone() });
     let requests = match planned.requests.as_deref() {
         Some(listed) => listed.iter().map(|request| draft.of_row(request, span)).collect(),
         None => Ok(vec![draft]),
     };
     let requests = requests.map_err(|problem| vec![problem])?;
-    Ok(OperationDraft { requests, expectation, continuation })
+    Ok(OperationDraft { requests, address, expectation, continuation })
 }
 
 /// `cookies`, which are kept in journeys alone, and `follow`.
@@ -103,13 +115,19 @@ impl OperationDraft {
     ) -> Result<Vec<Redirected<R>>, E> {
         let followed = if self.continuation.follow > 0 { self.requests.as_slice() } else { &[] };
         let redirected = followed.iter().map(|draft| {
-            let same = RequestDraft { path: Piece::Location, query: Vec::new(), ..draft.clone() };
-            let mut as_get = same.clone();
-            as_get.method = "GET".to_owned();
-            as_get.content = BodyContent::default();
-            as_get.fields.remove(&OF_THE_BODY);
+            let within = RequestDraft { path: Piece::Location, query: Vec::new(), ..draft.clone() };
+            let mut elsewhere = within.clone();
+            elsewhere.fields.remove(&OF_THE_ORIGIN);
+            let by_method = |same: &RequestDraft| {
+                let (same, as_get) = (encode(same)?, encode(&same.as_get())?);
+                Ok(ByMethod { same, as_get })
+            };
             let method = Method::of(&draft.method);
-            Ok(Redirected { same: encode(&same)?, as_get: encode(&as_get)?, method })
+            Ok(Redirected {
+                within: by_method(&within)?,
+                elsewhere: by_method(&elsewhere)?,
+                method,
+            })
         });
         redirected.collect()
     }
@@ -126,6 +144,14 @@ impl RequestDraft {
             fields.push(Field { name: "authorization".to_owned(), value }, true);
         }
         Self { method, path, query, fields, content, cookies }
+    }
+
+    /// A GET without a body to the same place.
+    fn as_get(&self) -> Self {
+        let mut fields = self.fields.clone();
+        fields.remove(&OF_THE_BODY);
+        let (method, content) = ("GET".to_owned(), BodyContent::default());
+        Self { method, content, fields, ..self.clone() }
     }
 
     /// A request of a target file: what it leaves open comes from the table.
@@ -236,9 +262,19 @@ fn check_method(method: &str) -> Result<(), String> {
     }
 }
 
-/// `path`: `/` by default.
+/// `path`, `/` by default, or `url`: of one whose host is known, the plan makes the target.
 fn read_path(reader: &mut Reader<'_>, scope: Scope<'_>) -> Piece {
     let root = || Piece::Literal(b"/".to_vec());
+    if let Some((text, span)) = reader.string("url") {
+        if reader.string("path").is_some() {
+            let what = "`url` and `path` exclude each other";
+            reader.problem(Diagnostic::new(span, what, "remove one of them"));
+        }
+        return match split_url(text) {
+            Some((_, path)) => template(reader, path, span, scope).map_or_else(root, path_piece),
+            None => template(reader, text, span, scope).map_or_else(root, Piece::Url),
+        };
+    }
     let Some((text, span)) = reader.string("path") else {
         return root();
     };
@@ -248,9 +284,10 @@ fn read_path(reader: &mut Reader<'_>, scope: Scope<'_>) -> Piece {
         reader.problem(problem.with_hint("the host belongs into `target`"));
         return root();
     }
-    let Some(template) = template(reader, text, span, scope) else {
-        return root();
-    };
+    template(reader, text, span, scope).map_or_else(root, path_piece)
+}
+
+fn path_piece(template: Template) -> Piece {
     match template.literal() {
         Some(literal) => {
             let mut target = Vec::new();

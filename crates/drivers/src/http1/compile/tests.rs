@@ -181,9 +181,9 @@ fn a_redirected_request_keeps_or_drops_its_body() {
         "POST /new?x HTTP/1.1\r\n{DEFAULTS}content-language: en\r\nx: y\r\ncontent-type: \
          application/x-www-form-urlencoded\r\ncontent-length: 3\r\n\r\na=7"
     );
-    assert_eq!(sent(&redirected.same), same);
+    assert_eq!(sent(&redirected.within.same), same);
     let as_get = format!("GET /new?x HTTP/1.1\r\n{DEFAULTS}x: y\r\n\r\n");
-    assert_eq!(sent(&redirected.as_get), as_get);
+    assert_eq!(sent(&redirected.within.as_get), as_get);
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn server() -> String {
          location = /absolute {{ return 302 $scheme://$http_host/shown; }}
          location = /twice {{ return 301 /to/308; }}
          location = /loop {{ return 302 /loop; }}
+         location = /closing {{ keepalive_timeout 0; return 302 /shown; }}
          location = /elsewhere {{ return 302 http://{NOBODY}/; }}
          location = /secure {{ return 301 https://$http_host/shown; }}
          location = /shown {{ return 200 \"$request_method,$content_length,$http_authorization,\"; }}",
@@ -52,6 +53,7 @@ fn nginx_redirects_within_its_origin_as_for_a_browser() {
     }
     let more = [
         ("absolute", "path = \"/absolute\", follow = 1"),
+        ("closing", "path = \"/closing\", follow = 1"),
         ("twice", "path = \"/twice\", follow = 2"),
     ];
     operations.extend(more.map(|(name, request)| (name.to_owned(), request.to_owned(), "GET,,,")));
@@ -64,7 +66,51 @@ fn nginx_redirects_within_its_origin_as_for_a_browser() {
     assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
     assert_measured(&ran, &summary);
     assert_eq!(trial.accounting.succeeded, names.len() as u64 * JOURNEYS);
-    assert_eq!(trial.total.spans["connect"].count, JOURNEYS, "each journey needs one connection");
+    assert_eq!(trial.total.spans["connect"].count, JOURNEYS, "before operations begin");
+    assert_eq!(trial.total.spans["redirects"].count, names.len() as u64 * JOURNEYS);
+}
+
+#[test]
+fn nginx_redirects_to_another_target_and_names_addresses_there() {
+    let lab = Lab::new();
+    let (_other, other) = nginx(&lab, "other", &server());
+    let there = format!("http://localhost:{other}");
+    let here = format!(
+        "keepalive_requests 1000000; default_type application/json;
+         location = /away {{ return 307 {there}/shown; }}
+         location = /back {{ return 302 {there}/to/301; }}
+         location = /next {{ return 200 '{{\"next\": \"{there}/shown?a=b\"}}'; }}"
+    );
+    let (_nginx, port) = nginx(&lab, "here", &here);
+    let capture = "[[operation]]\nname = \"next\"\nhttp = { path = \"/next\" }\n\
+                   capture = { next = \"$.next\" }\n";
+    let auth = "auth = { bearer = \"abc\" }";
+    let operations = [
+        operation("away", &format!("path = \"/away\", follow = 1, {auth}"), "GET,,,"),
+        operation(
+            "form",
+            &format!("path = \"/away\", form = {{ a = 1 }}, follow = 1, {auth}"),
+            "POST,3,,",
+        ),
+        operation("back", &format!("path = \"/back\", follow = 2, {auth}"), "GET,,,"),
+        capture.to_owned(),
+        operation("given", &format!("url = \"{{{{next.next}}}}\", {auth}"), "GET,,Bearer abc,"),
+        operation("fixed", &format!("url = \"{there}/shown\""), "GET,,,"),
+    ];
+    for connections in ["own", "pool"] {
+        let journey = format!(
+            "[[journey]]\nname = \"both\"\nconnections = \"{connections}\"\n\
+             steps = [\"away\", \"form\", \"back\", \"next\", \"given\", \"fixed\"]\n"
+        );
+        let file = experiment(&operations.concat(), &journey);
+        let file = file.replace("[load]", &format!("also = [\"{there}\"]\n[load]"));
+        let (_, summary) = visit(&lab, &format!("http://127.0.0.1:{port}"), &file);
+        let trial = only_trial(&summary);
+        assert_eq!(trial.accounting.failed, 0, "{connections}: {}", failures(trial));
+        assert_eq!(trial.accounting.succeeded, 6 * JOURNEYS);
+        assert_eq!(trial.total.spans["redirects"].count, 3 * JOURNEYS);
+        std::fs::remove_dir_all(lab.path("run")).expect("the run can go");
+    }
 }
 
 #[test]
@@ -73,8 +119,8 @@ fn redirects_that_lead_nowhere_end_their_journeys() {
     let (_nginx, port) = nginx(&lab, "nowhere", &server());
     let wrong = [
         ("loop", "more than 10 redirects; the next leads to "),
-        ("elsewhere", "which is another origin"),
-        ("secure", "which is another origin"),
+        ("elsewhere", "which is no target of this run"),
+        ("secure", "which is no target of this run"),
     ];
     for (name, why) in wrong {
         let operations = operation("shown", "path = \"/shown\"", "GET")
