@@ -27,6 +27,9 @@ pub struct Operation {
     pub weight: f64,
     /// Name of the protocol: the key of its table (`http`).
     pub protocol: String,
+    /// Whether a connection carries several operations of this protocol at the same time.
+    #[serde(skip)]
+    pub multiplexes: bool,
     /// Its target.
     pub target: TargetOf,
     /// The protocol's table with factors and environment filled in, and spans for diagnostics. For `requests` from a
@@ -70,6 +73,7 @@ impl Operation {
             name: name.to_owned(),
             weight: 1.0,
             protocol: "http".to_owned(),
+            multiplexes: false,
             target: TargetOf::Fixed(0),
             table: Table::default(),
             expect: None,

@@ -1,8 +1,8 @@
 //! Connections that slots share, with a stream for each slot.
 //!
-//! Where a connection carries one operation at a time, each slot is alone in its group, and sharing costs one
-//! reference count for each connection. Where it carries many, the first slot that needs the connection opens it
-//! and the others wait; it is closed when the last slot drops it or when it can carry nothing more.
+//! Where a connection carries one operation at a time, each slot has its own, and sharing costs one reference count
+//! for each connection. Where it carries many, the first slot of a group that needs the connection opens it and the
+//! others wait; it is closed when the last slot drops it or when it can carry nothing more.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -44,11 +44,6 @@ pub(super) struct ConnectionSet<C: Clock, N: Network, D: Driver> {
 }
 
 impl<C: Clock, N: Network, D: Driver> ConnectionSet<C, N, D> {
-    /// One with a group of its own, nothing opened.
-    pub(super) fn new(state: &WorkerState<C, N, D>) -> Self {
-        Self::joining(state, ConnectionGroup::new(&state.workload))
-    }
-
     /// One on the connections of this group.
     pub(super) fn joining(
         state: &WorkerState<C, N, D>,
@@ -133,6 +128,9 @@ impl<C: Clock, N: Network, D: Driver> ConnectionGroup<C, N, D> {
         due: &DueOperation,
         exchange: &mut Exchange<C>,
     ) -> Result<OpenStream<C, N, D>, (FailureKind, String)> {
+        if !state.workload.operations[due.assignment.operation].multiplexes {
+            return connect(state, due, exchange).await;
+        }
         let guard = loop {
             let changed = self.changed.notified();
             let open = match &self.connections.borrow()[due.target] {

@@ -110,6 +110,7 @@ impl Reading<'_> {
         if judged {
             self.templates(&inner, operation.scope());
         }
+        operation.multiplexes = self.world.known.manner(&operation.protocol).multiplexes;
         operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
         match targets {

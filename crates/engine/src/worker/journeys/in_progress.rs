@@ -12,7 +12,7 @@ use super::JourneyStart;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
-use crate::worker::connections::ConnectionSet;
+use crate::worker::connections::{ConnectionGroup, ConnectionSet};
 use crate::worker::slot::Ended;
 use crate::worker::workload::Workload;
 
@@ -37,6 +37,8 @@ pub(super) struct InProgress<C: Clock, N: Network, D: Driver> {
     pub(super) memory: Rc<Memory>,
     /// By lane; `None` while they are lent, or not opened yet.
     pub(super) connections: Vec<Option<ConnectionSet<C, N, D>>>,
+    /// What its lanes share, where a connection carries several operations at the same time.
+    pub(super) group: Option<Rc<ConnectionGroup<C, N, D>>>,
     /// The step at hand.
     step: usize,
     /// How often it was performed.
@@ -90,6 +92,7 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
             failure: None,
             memory: Rc::default(),
             connections: Vec::new(),
+            group: None,
             step: 0,
             round: 0,
             rounds: 0,

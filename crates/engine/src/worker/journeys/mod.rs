@@ -17,7 +17,7 @@ use plan::mix::Assignment;
 use record::{Outcome, Sample, Spans, StepOutcome};
 use tokio::sync::Notify;
 
-use super::connections::ConnectionSet;
+use super::connections::{ConnectionGroup, ConnectionSet};
 use super::due_operation::{DueOperation, StepRef};
 use super::either::either;
 use super::pacer::dispatch;
@@ -113,7 +113,10 @@ impl<C: Clock, N: Network, D: Driver> Journeys<C, N, D> {
         }
         let lane = usize::from(step.lane);
         let kept = journey.connections.get_mut(lane).and_then(Option::take);
-        Some(kept.unwrap_or_else(|| ConnectionSet::new(state)))
+        Some(kept.unwrap_or_else(|| {
+            let group = journey.group.get_or_insert_with(|| ConnectionGroup::new(&state.workload));
+            ConnectionSet::joining(state, Rc::clone(group))
+        }))
     }
 
     /// Takes back what was lent.

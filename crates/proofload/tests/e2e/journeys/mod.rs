@@ -9,6 +9,7 @@ mod orders;
 mod preparation;
 mod redirects;
 mod sessions;
+mod together;
 
 use record::StepTotals;
 use record::summary::{Journey, Summary, TrialSummary};
