@@ -11,7 +11,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 DEMO ?= experiments/registry.toml
 
-.PHONY: help demo test proof bench prerequisites format lint unit docs tidy reference
+.PHONY: help demo test proof bench prerequisites format build lint docs static unit tidy reference
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,7 +21,8 @@ demo: ## build, run the demo experiment, print the path of its report (needs car
 
 test: ## everything that must hold before a change is merged (installs what it lacks on Debian)
 	@scripts/prerequisites
-	@$(MAKE) --no-print-directory format lint docs unit
+	@$(MAKE) --no-print-directory format build
+	@$(MAKE) --no-print-directory --jobs=2 static unit
 	@echo "make test: all of it holds"
 
 proof: ## the instrument against targets of known behaviour, and long simulations (about half an hour)
@@ -58,6 +59,13 @@ lint: ## clippy over everything, warnings refused
 # A front page may link to its private rooms: private items are documented, too.
 docs: ## API documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --quiet
+
+# Beside the tests, which mostly wait for clocks and processes.
+static:
+	@nice -n 19 $(MAKE) --no-print-directory --jobs=1 lint docs
+
+build: ## everything that the tests need, compiled
+	cargo test --workspace --no-run --quiet
 
 tidy: ## the rules of ARCHITECTURE.md alone
 	cargo test --quiet -p proofload --test tidy

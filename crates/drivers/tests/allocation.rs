@@ -2,6 +2,7 @@
 //! on the whole way from the plan to the record.
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
+mod planned;
 mod stand;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -24,7 +25,7 @@ use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
 use record::Outcome;
-use stand::{call, exchange, operation, planned, run};
+use stand::{call, exchange, operation, run};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -277,7 +278,9 @@ fn arm(operations: u64) -> Arm {
             workers: Some(1),
             busy_poll: false,
         },
-        operations: vec![planned("http = { method = \"POST\", path = \"/a\", body = \"end\" }")],
+        operations: vec![stand::planned(
+            "http = { method = \"POST\", path = \"/a\", body = \"end\" }",
+        )],
         services: Vec::new(),
         system: None,
         observers: Vec::new(),

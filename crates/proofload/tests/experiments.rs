@@ -38,10 +38,13 @@ fn exercise(experiment: &Path) {
     check(experiment);
     let summary = rehearse(experiment);
     assert_eq!(summary["rehearsal"], true, "{experiment:?}");
-    for trial in trials(&summary) {
+    let trials = trials(&summary);
+    for trial in &trials {
         balance(experiment, &trial["accounting"]);
         observe(experiment, trial, &summary);
     }
+    let succeeded = trials.iter().any(|trial| trial["accounting"]["succeeded"] != 0);
+    assert!(succeeded, "{experiment:?}: something succeeded");
 }
 
 fn root() -> PathBuf {
@@ -118,5 +121,4 @@ fn balance(experiment: &Path, accounting: &Value) {
     assert_eq!(count("planned"), count("started") + count("missed"), "{experiment:?}");
     let ended = count("succeeded") + count("failed") + count("abandoned");
     assert_eq!(count("started"), ended, "{experiment:?}");
-    assert!(count("succeeded") > 0, "{experiment:?}: something succeeded");
 }

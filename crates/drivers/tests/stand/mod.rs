@@ -1,8 +1,5 @@
 //! The test stand: a clock that ticks when it is read, and operations from their text.
 
-#[path = "../planned/mod.rs"]
-pub mod planned;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -28,7 +25,7 @@ impl Clock for Ticks {
 
 /// An operation as planned, from the text of its table in an experiment file.
 pub fn planned(text: &str) -> plan::operation::Operation {
-    let mut planned = planned::planned("http", text);
+    let mut planned = crate::planned::planned("http", text);
     planned.parts = drivers::parts("http", &planned.table);
     (0..).zip(&mut planned.parts).for_each(|(place, part)| part.place = place);
     planned

@@ -1,0 +1,9 @@
+//! HTTP/2 as the engine sees it: in memory and over sockets, on one stream and on many.
+
+mod stand;
+
+mod exchanges;
+mod failures;
+mod journey;
+mod sockets;
+mod trials;
