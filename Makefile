@@ -62,7 +62,8 @@ docs: ## API documentation, warnings refused
 
 # Beside the tests, which mostly wait for clocks and processes.
 static:
-	@nice -n 19 $(MAKE) --no-print-directory --jobs=1 lint docs
+	@nice -n 19 $(MAKE) --no-print-directory lint
+	@nice -n 19 $(MAKE) --no-print-directory docs
 
 build: ## everything that the tests need, compiled
 	cargo test --workspace --no-run --quiet
