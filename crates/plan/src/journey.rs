@@ -9,6 +9,7 @@ mod capture;
 mod condition;
 mod memory;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,6 +166,20 @@ impl Journey {
     /// Whether the journey with this index performs an action with this share, at this place.
     pub fn takes(share: f64, seed: u64, index: u64, step: usize) -> bool {
         unit(draw(seed, RandomStream::Share, key(index, step))) <= share
+    }
+
+    /// Most connections of its own that are open at a time: each operation of a step that begins with others has its
+    /// own, to each target that one in its place goes to.
+    pub fn own_connections(&self, operations: &[Operation]) -> u64 {
+        if self.connections == Connections::Pool {
+            return 0;
+        }
+        let of_step = |step: &Step| {
+            let targets = step.operations().iter().map(|one| operations[*one].target.index(0));
+            targets.enumerate().collect::<Vec<_>>()
+        };
+        let used: BTreeSet<(usize, usize)> = self.steps.iter().flat_map(of_step).collect();
+        used.len() as u64
     }
 
     /// Mean of all its pauses together.

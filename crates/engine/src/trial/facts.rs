@@ -1,6 +1,7 @@
 //! The facts of a trial, joined from the reports of its workers.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use plan::load::Model;
 use plan::schedule::nanos;
@@ -168,3 +169,4 @@ fn pool(reports: &[WorkerReport]) -> PoolFacts {
             .min(),
     })
 }
+        journeys_unconnected: sum.journeys_unconnected + part.journeys_unconnected,

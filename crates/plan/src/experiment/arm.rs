@@ -43,7 +43,7 @@ impl<'a> Arms<'a> {
         let mut reader = Reader::new(&tables);
         let problems = &mut self.problems;
         let inputs = self.world.inputs;
-        let load = match reader.table("load") {
+        let mut load = match reader.table("load") {
             Some(table) => load::read(table, inputs, problems),
             None => load::read(&Table::default(), inputs, problems),
         };
@@ -75,6 +75,7 @@ impl<'a> Arms<'a> {
         let workload = Workload::read(&mut reading, &WorkloadTables::of(&mut reader));
         let operations = &workload.operations;
         let targets = reading.targets;
+        load::connect_journeys(reader.table("load"), &mut load, &workload.journeys);
         problems.extend(load::without_streams(reader.table("load"), &load, operations, known));
         let names = reported_names::expectations(
             &reader.tables("observer"),

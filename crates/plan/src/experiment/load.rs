@@ -10,6 +10,7 @@ use super::stages::{self, Stages, positive};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
 use crate::hash;
+use crate::journey::{Connections, Journey};
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
 use crate::operation::Operation;
 use crate::units;
@@ -34,6 +35,8 @@ const DURATION: Duration = Duration::from_secs(60);
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Most connections of an open load.
 const OPEN_CONNECTIONS: u32 = 1000;
+/// Most connections that journeys of an open load have of their own, over all of them.
+const JOURNEY_CONNECTIONS: u32 = 10_000;
 /// Connections of a closed load.
 const CLOSED_CONNECTIONS: u32 = 50;
 
@@ -276,6 +279,15 @@ fn connections(reader: &mut Reader<'_>, model: &Model) -> u32 {
 fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
     let parse = |text: &str| match text {
         "required" => Some(SteadyState::Required),
+/// Sets the default for journeys with connections of their own, which keep them while they think.
+pub(super) fn connect_journeys(table: Option<&Table>, load: &mut Load, journeys: &[Journey]) {
+    let is_given = table.is_some_and(|table| table.get("connections").is_some());
+    let have_own = journeys.iter().any(|journey| journey.connections == Connections::Own);
+    if have_own && !is_given && matches!(load.model, Model::Open { .. }) {
+        load.connections = JOURNEY_CONNECTIONS;
+    }
+}
+
         "reported" => Some(SteadyState::Reported),
         _ => None,
     };

@@ -4,6 +4,7 @@ mod closed;
 mod duet;
 mod echo;
 mod faults;
+mod journey_limits;
 mod journeys;
 mod open;
 mod queueing;
