@@ -37,6 +37,11 @@ pub struct Exchange<C: Clock> {
     pub settled: Option<Outcome>,
     /// The dialogue in both directions, if it will be shown; drivers for dialogue protocols add to it.
     pub dialogue: Option<Vec<DialogueEntry>>,
+    /// Of a target with several addresses, each connection begins with the next: the network takes this modulo their
+    /// number.
+    pub(crate) turn: usize,
+    /// Place of the address that the network has connected to.
+    pub(crate) address: usize,
     /// Index of the current protocol's first span.
     pub(crate) own_spans: usize,
     /// Index of the first span of a part of the target.
@@ -69,6 +74,8 @@ impl<C: Clock> Exchange<C> {
             timeout_kind: FailureKind::Timeout,
             settled: None,
             dialogue: None,
+            turn: 0,
+            address: 0,
             own_spans: Self::FIRST_SPAN,
             part_spans: Self::FIRST_SPAN,
             detail: None,
@@ -90,6 +97,11 @@ impl<C: Clock> Exchange<C> {
         self.timeout_kind = FailureKind::Timeout;
         self.settled = None;
         self.detail = None;
+    }
+
+    /// The trial's clock.
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
     }
 
     /// Nanoseconds on the trial's clock.

@@ -161,6 +161,7 @@ fn finish<C: Clock, N: Network, D: Driver>(
         area: state.gauge.area(),
         in_flight_max: state.gauge.max(),
         pool: *state.facts.borrow(),
+        addresses: state.addresses.connections(),
         measure_to: state.phases().measure_to,
         drained_at,
         samples_dropped: state.dropped.get(),

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 
 use record::{PhaseBounds, PoolFacts, Recorder, Sample};
 
+use super::address_use::AddressUse;
 use super::connections::{ConnectionGroup, ConnectionGroups};
 use super::due_operation::DueOperation;
 use super::gauge::{Gauge, overlap};
@@ -44,6 +45,7 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     pub(super) watchdog: Watchdog,
     pub(super) gauge: Gauge,
     pub(super) facts: RefCell<PoolFacts>,
+    pub(super) addresses: AddressUse,
     /// `None` once the worker has ended.
     recorder: RefCell<Option<Recorder>>,
     phases: Cell<PhaseBounds>,
@@ -90,17 +92,19 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         let pools = workload.endpoints.iter().map(|_| Pool::new(limit));
         let pools = pools.chain([Pool::new(u64::MAX)]).collect();
         let groups = RefCell::new(ConnectionGroups::new(&workload));
+        let addresses = AddressUse::new(&workload.endpoints, worker);
         let journeys_cap = workload.share(workload.journeys_cap, worker).max(1);
+        let own_connections_cap = workload.share(workload.own_connections_cap, worker);
         let in_flight_cap = workload.share(workload.in_flight_cap, worker).max(1);
         Self {
             clock,
-        let own_connections_cap = workload.share(workload.own_connections_cap, worker);
             network,
             workload,
             worker,
             watchdog: Watchdog::default(),
             gauge: Gauge::new(),
             facts: RefCell::default(),
+            addresses,
             recorder: RefCell::new(Some(recorder)),
             phases: Cell::new(phases),
             stage: Cell::new(Stage::Planning),
