@@ -240,7 +240,10 @@ fn own_stop(reader: &mut Reader<'_>, model: &Model, warm_up: WarmUp) -> Stop {
         // Users begin to come with the warm-up, which is the first part of the stages.
         Model::Users { ramp: Some(ramp), .. } => {
             let rest = ramp.length().saturating_sub(warm_up.length());
-            let span = reader.node("warm_up").map(|node| node.span).filter(|_| rest.is_zero());
+            let span = reader
+                .node("warm_up")
+                .map(|node| node.span)
+                .filter(|_| rest.is_zero() && ramp.peak() > 0);
             if let Some(span) = span {
                 let message = "the warm-up is as long as all stages together";
                 reader.problem(Diagnostic::new(span, message, "nothing would be measured"));
@@ -276,9 +279,6 @@ fn connections(reader: &mut Reader<'_>, model: &Model) -> u32 {
     }
 }
 
-fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
-    let parse = |text: &str| match text {
-        "required" => Some(SteadyState::Required),
 /// Sets the default for journeys with connections of their own, which keep them while they think.
 pub(super) fn connect_journeys(table: Option<&Table>, load: &mut Load, journeys: &[Journey]) {
     let is_given = table.is_some_and(|table| table.get("connections").is_some());
@@ -288,6 +288,9 @@ pub(super) fn connect_journeys(table: Option<&Table>, load: &mut Load, journeys:
     }
 }
 
+fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
+    let parse = |text: &str| match text {
+        "required" => Some(SteadyState::Required),
         "reported" => Some(SteadyState::Reported),
         _ => None,
     };
