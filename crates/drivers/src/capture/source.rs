@@ -71,6 +71,14 @@ impl Source {
         }
     }
 
+    /// Whether the list that it goes through is in the answer, perhaps without elements.
+    pub fn has_list(&self, answer: &AnswerView<'_>) -> bool {
+        match self {
+            Self::Json(path) => answer.json().is_ok_and(|body| path.has_list(body)),
+            _ => false,
+        }
+    }
+
     /// Calls `take` with each value in order, until that returns false.
     ///
     /// Errors: why the body cannot be read
