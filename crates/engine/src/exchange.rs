@@ -42,6 +42,11 @@ pub struct Exchange<C: Clock> {
     pub onward: Option<Onward>,
     /// The dialogue in both directions, if it will be shown; drivers for dialogue protocols add to it.
     pub dialogue: Option<Vec<DialogueEntry>>,
+    /// Of a target with several addresses, each connection begins with the next: the network takes this modulo their
+    /// number.
+    pub(crate) turn: usize,
+    /// Place of the address that the network has connected to.
+    pub(crate) address: usize,
     /// Index of the current protocol's first span.
     pub(crate) own_spans: usize,
     /// Index of the first span of a part of the target.
@@ -75,6 +80,8 @@ impl<C: Clock> Exchange<C> {
             settled: None,
             onward: None,
             dialogue: None,
+            turn: 0,
+            address: 0,
             own_spans: Self::FIRST_SPAN,
             part_spans: Self::FIRST_SPAN,
             detail: None,
@@ -97,6 +104,11 @@ impl<C: Clock> Exchange<C> {
         self.settled = None;
         self.onward = None;
         self.detail = None;
+    }
+
+    /// The trial's clock.
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
     }
 
     /// Nanoseconds on the trial's clock.

@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-use plan::load::{Load, Model, Reuse};
+use plan::journey::Connections;
+use plan::load::{Model, Reuse};
+use plan::plan::Arm;
 use record::Recorder;
 use record::summary::Severity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -41,10 +43,11 @@ pub struct Demand {
     pub connections: u64,
     /// File descriptors that they hold.
     pub descriptors: u64,
-    /// Whether the run certainly needs them, or only may (the pool of an open load).
-    pub is_certain: bool,
-    /// New connections a second to the busiest target, if each operation opens one; infinite if only the target's
-    /// speed bounds it; 0 if connections are kept or need no port.
+    /// Those of them that the run certainly needs: not the pool of an open load, nor more than one connection of each
+    /// journey.
+    pub certain: u64,
+    /// New connections a second to the busiest target, if each operation or journey opens one; infinite if only the
+    /// target's speed bounds it; 0 if connections are kept or need no port.
     pub new_connections: f64,
     /// Whether all targets are on this machine.
     pub is_local: bool,
@@ -76,34 +79,27 @@ pub struct Limits {
 }
 
 impl Demand {
-    /// The needs of this load towards these targets.
+    /// The needs of this arm's load towards these targets.
     ///
     /// Several targets are taken to share the load evenly.
-    pub fn of(load: &Load, targets: &[Endpoint], workers: usize) -> Self {
+    pub fn of(arm: &Arm, targets: &[Endpoint], workers: usize) -> Self {
+        let load = &arm.load;
         let places = targets.len().max(1) as u64;
-        let connections = u64::from(load.connections);
+        let actors = u64::from(load.connections);
         let (each, most) = held(targets);
-        let (connections, descriptors, is_certain) = match &load.model {
-            Model::Open { .. } => (connections * places, connections * each, false),
-            Model::Closed => (connections, connections * most, true),
-            Model::Users { users, .. } => (u64::from(*users), u64::from(*users) * most, true),
+        let is_open = matches!(load.model, Model::Open { .. });
+        let (pooled, of_pool) = match arm.uses_pool() {
+            false => (0, 0),
+            true if is_open => (actors * places, actors * each),
+            true => (actors, actors * most),
         };
-        let needs_ports = targets.iter().any(|one| matches!(one.address, Address::Tcp(_)));
-        let new_connections = match (&load.model, load.reuse, needs_ports) {
-            (_, Reuse::KeepAlive, _) | (_, _, false) => 0.0,
-            (Model::Open { arrivals }, ..) => arrivals.peak_rate() / places as f64,
-            (Model::Users { users, think, .. }, ..) if !think.mean().is_zero() => {
-                f64::from(*users) / think.mean().as_secs_f64() / places as f64
-            }
-            _ => f64::INFINITY,
-        };
-        let is_local = targets.iter().all(Endpoint::is_local);
+        let own = arm.own_connections();
         Self {
-            connections,
-            descriptors,
-            is_certain,
-            new_connections,
-            is_local,
+            connections: pooled + own,
+            descriptors: of_pool + own * most,
+            certain: if is_open { 0 } else { actors * most },
+            new_connections: new_connections(arm, targets) / places as f64,
+            is_local: targets.iter().all(Endpoint::is_local),
             workers: workers as u64,
             busy_poll: load.busy_poll,
             recorder_bytes: 0,
@@ -122,7 +118,7 @@ impl Demand {
         Self {
             connections: self.connections + other.connections,
             descriptors: self.descriptors + other.descriptors,
-            is_certain: self.is_certain && other.is_certain,
+            certain: self.certain + other.certain,
             // Both targets may have the same address.
             new_connections: self.new_connections + other.new_connections,
             is_local: self.is_local && other.is_local,
@@ -133,7 +129,40 @@ impl Demand {
     }
 
     fn files(&self, limits: &Limits) -> u64 {
-        limits.files_open + self.descriptors + FILES_MARGIN
+        files_with(self.descriptors, limits)
+    }
+}
+
+/// File descriptors of a run with so many for connections.
+fn files_with(connections: u64, limits: &Limits) -> u64 {
+    limits.files_open + connections + FILES_MARGIN
+}
+
+/// New connections a second to all targets together; see [`Demand::new_connections`].
+fn new_connections(arm: &Arm, targets: &[Endpoint]) -> f64 {
+    let load = &arm.load;
+    if !targets.iter().any(|one| matches!(one.address, Address::Tcp(_))) {
+        return 0.0;
+    }
+    let always = load.reuse == Reuse::NewPerOperation;
+    let journeys = arm.journeys.iter();
+    let journeys = journeys.map(|one| (one.weight, always || one.connections == Connections::Own));
+    let operations = arm.operations.iter().filter(|one| !one.is_step);
+    let all = journeys.chain(operations.map(|one| (one.weight, always)));
+    let (opening, sum) = all.fold((0.0, 0.0), |(opening, sum), (weight, opens)| {
+        (if opens { opening + weight } else { opening }, sum + weight)
+    });
+    if opening == 0.0 {
+        return 0.0;
+    }
+    let share = opening / sum;
+    let thinking = arm.journeys.iter().map(|journey| journey.thinking()).min().unwrap_or_default();
+    match &load.model {
+        Model::Open { arrivals } => share * arrivals.peak_rate(),
+        Model::Users { users, think, .. } if !(think.mean() + thinking).is_zero() => {
+            share * f64::from(*users) / (think.mean() + thinking).as_secs_f64()
+        }
+        Model::Closed | Model::Users { .. } => f64::INFINITY,
     }
 }
 
@@ -197,12 +226,17 @@ fn held(targets: &[Endpoint]) -> (u64, u64) {
 fn files(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let needed = demand.files(limits);
     (needed > limits.files_soft).then(|| PreflightFinding {
-        severity: if demand.is_certain { Severity::Error } else { Severity::Warning },
+        severity: match files_with(demand.certain, limits) > limits.files_soft {
+            true => Severity::Error,
+            false => Severity::Warning,
+        },
         claim: format!(
             "{} connections need about {needed} file descriptors, and {} are allowed",
             demand.connections, limits.files_soft
         ),
-        hint: Some(format!("raise the limit (`ulimit -n {needed}`) or lower `connections`")),
+        hint: Some(format!(
+            "raise the limit (`ulimit -n {needed}`) or lower `connections` (or `users`)"
+        )),
     })
 }
 
@@ -219,7 +253,7 @@ fn ports(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     } else if is_reused {
         return None;
     } else {
-        (Severity::Warning, "a new connection for each operation".to_owned())
+        (Severity::Warning, "new connections as fast as the target answers".to_owned())
     };
     Some(PreflightFinding {
         severity,
@@ -227,7 +261,11 @@ fn ports(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
             "{wanted}: the {ports} local ports allow {budget:.0} a second to one address, since each \
              is held for {held:.0} s after closing"
         ),
-        hint: Some("keep connections alive, or widen net.ipv4.ip_local_port_range".to_owned()),
+        hint: Some(
+            "keep connections alive (in a journey: `connections = \"pool\"`), or widen \
+             net.ipv4.ip_local_port_range"
+                .to_owned(),
+        ),
     })
 }
 
@@ -324,7 +362,7 @@ mod tests {
     const DEMAND: Demand = Demand {
         connections: 50,
         descriptors: 50,
-        is_certain: true,
+        certain: 50,
         new_connections: 0.0,
         is_local: false,
         workers: 3,
@@ -353,9 +391,9 @@ mod tests {
 
     #[test]
     fn connections_need_descriptors() {
-        let many = Demand { connections: 1_000, descriptors: 1_000, ..DEMAND };
+        let many = Demand { connections: 1_000, descriptors: 1_000, certain: 1_000, ..DEMAND };
         check(many, LIMITS, Some((Severity::Error, "need about 1074 file descriptors")));
-        let allowed = Demand { is_certain: false, ..many };
+        let allowed = Demand { certain: 500, ..many };
         check(allowed, LIMITS, Some((Severity::Warning, "1024 are allowed")));
         check(Demand { connections: 950, descriptors: 950, ..DEMAND }, LIMITS, None);
     }
@@ -370,14 +408,14 @@ mod tests {
         assert_eq!(held(&[]), (1, 1), "an address that only the launcher will know");
         assert_eq!(held(std::slice::from_ref(&http)), (1, 1));
         assert_eq!(held(&[http, shm]), (3, 2));
-        let channels = Demand { connections: 500, descriptors: 1_000, ..DEMAND };
+        let channels = Demand { connections: 500, descriptors: 1_000, certain: 1_000, ..DEMAND };
         let words = "500 connections need about 1074 file descriptors";
         check(channels, LIMITS, Some((Severity::Error, words)));
     }
 
     #[test]
     fn two_loads_at_the_same_time_need_what_both_need() {
-        let half = Demand { connections: 500, descriptors: 500, ..DEMAND };
+        let half = Demand { connections: 500, descriptors: 500, certain: 500, ..DEMAND };
         check(half, LIMITS, None);
         check(half.beside(half), LIMITS, Some((Severity::Error, "need about 1074")));
         assert_eq!(half.beside(half).workers, half.workers, "on the same workers");
@@ -388,7 +426,7 @@ mod tests {
         let fast = |rate| Demand { new_connections: rate, ..DEMAND };
         check(fast(470.0), LIMITS, None);
         check(fast(500.0), LIMITS, Some((Severity::Error, "allow 471 a second")));
-        check(fast(f64::INFINITY), LIMITS, Some((Severity::Warning, "each operation")));
+        check(fast(f64::INFINITY), LIMITS, Some((Severity::Warning, "as fast as the target")));
         let always = Limits { time_wait_reuse: 1, ..LIMITS };
         check(fast(500.0), always, None);
     }

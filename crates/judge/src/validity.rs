@@ -189,10 +189,13 @@ fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
             count(accounting.planned)
         ));
     }
+    let (effect, cause) = match facts.pool.journeys_unconnected {
+        0 => ("the target could not hold the rate", "too many were in progress"),
+        _ => ("journeys had no connections left", "others had all that they may have of their own"),
+    };
     (missed > 0).then(|| {
         format!(
-            "the target could not hold the rate: {} of {} planned journeys were never begun, because \
-             too many were in progress",
+            "{effect}: {} of {} planned journeys were never begun, because {cause}",
             count(missed),
             count(planned)
         )

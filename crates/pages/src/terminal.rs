@@ -170,7 +170,8 @@ impl Page {
             if is_full && finding.severity != Severity::Error {
                 let names: Vec<&str> =
                     noticed[place..].iter().map(|(one, _)| one.code.as_str()).collect();
-                return self.wrap(&format!("and {}: {}", names.len(), names.join(", ")), "  ");
+                let and = if place > 0 { "and " } else { "" };
+                return self.wrap(&format!("{and}{}: {}", names.len(), names.join(", ")), "  ");
             }
             self.text.push_str(&block);
         }

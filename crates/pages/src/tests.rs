@@ -107,6 +107,22 @@ fn what_has_no_room_in_the_answer_is_named_and_errors_are_not_among_it() {
 }
 
 #[test]
+fn findings_of_which_none_has_room_are_listed_without_and() {
+    let mut summary = example::summary();
+    let finding = summary.findings[0].clone();
+    let claim = "a claim of many words ".repeat(80);
+    let of = |code: &str| Finding {
+        code: code.into(),
+        claim: claim.clone(),
+        severity: Severity::Warning,
+        ..finding.clone()
+    };
+    summary.findings = vec![of("first"), of("second")];
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert!(page.contains("says more)\n  2: first, second\n"), "{page}");
+}
+
+#[test]
 fn colour_is_only_an_addition() {
     let summary = example::summary();
     let coloured = terminal::render(&summary, terminal::Colour::On);

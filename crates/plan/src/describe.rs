@@ -103,7 +103,7 @@ impl Text {
         for target in &arm.targets {
             self.field("  target", &target.url);
         }
-        for line in load(&arm.load) {
+        for line in load(arm) {
             self.field("  load", &line);
         }
         let alone = arm.operations.iter().filter(|one| !one.is_step).map(|one| one.weight);
@@ -211,8 +211,9 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64)
 }
 
-fn load(load: &Load) -> Vec<String> {
-    let mut first = model(load);
+fn load(arm: &Arm) -> Vec<String> {
+    let load = &arm.load;
+    let mut first = model(arm);
     match load.stop {
         Stop::Duration { after } => {
             write!(first, ", measured for {}", format_duration(after)).expect("text grows");
@@ -228,21 +229,33 @@ fn load(load: &Load) -> Vec<String> {
     };
     let timeout = format_duration(load.timeout);
     let polls = if load.busy_poll { ", workers poll" } else { "" };
-    let connections = connections(load);
+    let connections = connections(arm);
     vec![first, format!("warm-up {warm_up}, time-out {timeout}, {connections}, {reuse}{polls}")]
 }
 
-fn connections(load: &Load) -> String {
+/// Connections of the load, and those that journeys have of their own.
+fn connections(arm: &Arm) -> String {
+    let own = arm.own_connections();
+    let own = (own > 0).then(|| format!("at most {own} connections of journeys' own"));
+    let pooled = (own.is_none() || arm.uses_pool()).then(|| pooled(&arm.load));
+    pooled.into_iter().chain(own).collect::<Vec<_>>().join(", ")
+}
+
+fn pooled(load: &Load) -> String {
     match load.streams {
         1 => format!("{} connections", load.connections),
         streams => format!("{} connections of {streams} streams", load.connections),
     }
 }
 
-fn model(load: &Load) -> String {
+fn model(arm: &Arm) -> String {
+    let load = &arm.load;
     match &load.model {
         Model::Open { arrivals } => format!("open, {}", process(arrivals)),
-        Model::Closed => format!("closed loop over {}", connections(load)),
+        Model::Closed if !arm.uses_pool() => {
+            format!("closed loop of {} journeys at a time", load.connections)
+        }
+        Model::Closed => format!("closed loop over {}", pooled(load)),
         Model::Users { think, ramp: Some(ramp), .. } => {
             let stages: Vec<String> = ramp.stages.iter().map(user_stage).collect();
             format!("users {}, thinking {}", stages.join(" "), thinking(think))

@@ -2,6 +2,7 @@
 //!
 //! Not here: printing. The binary chooses the stream and the colour.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
@@ -9,6 +10,8 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 
 pub use quantities::near_miss;
+
+use crate::printable::shortened;
 
 /// A range of the source, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,7 +99,7 @@ impl Diagnostic {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("not a known {what}"),
         };
-        let problem = Self::new(span, format!("unknown {what} `{text}`"), label);
+        let problem = Self::new(span, format!("unknown {what} `{}`", shortened(text)), label);
         match known.len() {
             1..=40 => problem.with_hint(format!("known here: {}", known.join(", "))),
             _ => problem,
@@ -175,13 +178,13 @@ impl Sources {
         level: &Level<'static>,
         renderer: &Renderer,
     ) -> String {
-        let at = problem.span.start;
+        let (at, message) = (problem.span.start, beginning(&problem.message));
+        let label = beginning(&problem.label);
         let part = self.parts.iter().rev().find(|part| part.start <= at);
         let mut elements: Vec<Element<'_>> = Vec::new();
         if let Some(part) = part {
             let range = part.range(problem.span);
-            let annotation =
-                AnnotationKind::Primary.span(range).label(Some(problem.label.as_str()));
+            let annotation = AnnotationKind::Primary.span(range).label(Some(&*label));
             let snippet = Snippet::source(part.text.as_str())
                 .path(part.origin.as_str())
                 .annotation(annotation);
@@ -190,8 +193,17 @@ impl Sources {
         if let Some(hint) = &problem.hint {
             elements.push(Level::HELP.with_name("hint").message(hint.as_str()).into());
         }
-        let title = level.clone().primary_title(problem.message.as_str());
+        let title = level.clone().primary_title(&*message);
         renderer.render(&[title.elements(elements)])
+    }
+}
+
+/// A message without most of a long text that it quotes.
+fn beginning(message: &str) -> Cow<'_, str> {
+    const MOST: usize = 1_000;
+    match message.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &message[..end])),
+        None => Cow::Borrowed(message),
     }
 }
 

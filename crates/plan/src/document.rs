@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Span};
+use crate::printable::shortened;
 
 /// A value with its place in the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,11 +74,12 @@ impl Node {
         }
     }
 
-    /// The value as written, for messages: texts in quotes, other values bare.
+    /// The value as written, for messages: texts in quotes and shortened, other values bare.
     pub fn shown(&self) -> String {
         match &self.value {
             Value::Array(_) => "a list".to_owned(),
             Value::Table(_) => "a table".to_owned(),
+            Value::String(text) => Json::from(&*shortened(text)).to_string(),
             _ => self.to_json().to_string(),
         }
     }

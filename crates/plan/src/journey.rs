@@ -9,6 +9,7 @@ mod capture;
 mod condition;
 mod memory;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,6 +166,27 @@ impl Journey {
     /// Whether the journey with this index performs an action with this share, at this place.
     pub fn takes(share: f64, seed: u64, index: u64, step: usize) -> bool {
         unit(draw(seed, RandomStream::Share, key(index, step))) <= share
+    }
+
+    /// Most connections of its own that are open at a time, to so many targets: each operation of a step that begins
+    /// with others has its own, to each target that one in its place goes to; several share one where the protocol lets
+    /// them.
+    pub fn own_connections(&self, operations: &[Operation], targets: usize) -> u64 {
+        if self.connections == Connections::Pool {
+            return 0;
+        }
+        let of_step = |step: &Step| {
+            let ways = step.operations().iter().enumerate().flat_map(|(lane, one)| {
+                let operation = &operations[*one];
+                let own = operation.target.index(0);
+                let reached = if operation.is_led() { 0..targets } else { own..own + 1 };
+                let lane = if operation.multiplexes { 0 } else { lane };
+                reached.map(move |target| (lane, target))
+            });
+            ways.collect::<Vec<_>>()
+        };
+        let used: BTreeSet<(usize, usize)> = self.steps.iter().flat_map(of_step).collect();
+        used.len() as u64
     }
 
     /// Mean of all its pauses together.

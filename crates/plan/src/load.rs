@@ -20,7 +20,8 @@ pub struct Load {
     pub warm_up: WarmUp,
     /// From the start of an operation to its failure as `timeout`; also bounds connecting.
     pub timeout: Duration,
-    /// Closed: exactly this many. Open: at most this many, for each target. Users: one each.
+    /// Closed: exactly this many. Open: at most this many for each target, and at most this many of journeys' own. Users:
+    /// one each.
     pub connections: u32,
     /// Operations that a connection carries at a time, each on a stream of its own.
     #[serde(skip_serializing_if = "is_one")]

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
 use crate::journey::Capture;
 use crate::rows::Rows;
+use crate::target::split_url;
 use crate::template::{HiddenCapture, Scope, VisibleCapture};
 
 /// Spans of connecting, which the engine stamps for every protocol; the protocol's own spans follow.
@@ -88,6 +89,12 @@ impl Operation {
             is_step: false,
             has_each: false,
         }
+    }
+
+    /// Whether an answer may lead it to another target: by a redirect, or by an address that was captured.
+    pub(crate) fn is_led(&self) -> bool {
+        let url = self.table.get("url").and_then(|entry| entry.node.as_str());
+        self.table.get("follow").is_some() || url.is_some_and(|url| split_url(url).is_none())
     }
 
     /// What its templates may refer to.

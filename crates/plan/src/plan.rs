@@ -11,7 +11,7 @@ use crate::comparison::Comparison;
 use crate::criterion::Criterion;
 use crate::fault::Fault;
 use crate::hash;
-use crate::journey::{Journey, Preparation};
+use crate::journey::{Connections, Journey, Preparation};
 use crate::load::{Load, Model};
 use crate::operation::Operation;
 use crate::process::{Observer, Service, System};
@@ -92,6 +92,28 @@ impl Arm {
     pub fn names(&self) -> Vec<&str> {
         let operations = self.operations.iter().map(|one| one.name.as_str());
         operations.chain(self.journeys.iter().map(|one| one.name.as_str())).collect()
+    }
+
+    /// Most connections that journeys have of their own at a time, over all of them and all targets; 0 where they use
+    /// those of the load.
+    pub fn own_connections(&self) -> u64 {
+        let of_one = self
+            .journeys
+            .iter()
+            .map(|journey| journey.own_connections(&self.operations, self.targets.len()));
+        let of_one = of_one.max().unwrap_or(0);
+        let connections = u64::from(self.load.connections);
+        match &self.load.model {
+            Model::Open { .. } => connections.min(self.journeys_cap().saturating_mul(of_one)),
+            // Each connection or user of the load performs one journey at a time.
+            Model::Closed | Model::Users { .. } => connections * of_one,
+        }
+    }
+
+    /// Whether anything uses the connections of the load.
+    pub fn uses_pool(&self) -> bool {
+        let is_pooled = |journey: &Journey| journey.connections == Connections::Pool;
+        self.journeys.iter().any(is_pooled) || self.operations.iter().any(|one| !one.is_step)
     }
 
     /// Most journeys that may be in progress at a time: those that begin, at 1.2 times the peak rate, while one of them

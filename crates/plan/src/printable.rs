@@ -20,6 +20,15 @@ pub fn printable_lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
+/// The beginning of a text, for a message.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}… ({} bytes)", &text[..end], text.len())),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Line and paragraph separators, control characters, and marks that reverse or hide the text after them.
 fn steers(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -27,7 +36,7 @@ fn steers(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{printable, printable_lines};
+    use super::{printable, printable_lines, shortened};
 
     #[test]
     fn nothing_that_steers_is_left() {
@@ -35,5 +44,12 @@ mod tests {
         assert_eq!(printable("a\u{1b}[2Jb\r\nc\td"), "a\u{fffd}[2Jb  c d");
         assert_eq!(printable("evil\u{202e}gpj.exe\u{2028}x"), "evil\u{fffd}gpj.exe x");
         assert_eq!(printable_lines("a\u{1b}[2J\n  b\rc\n"), "a\u{fffd}[2J\n  b c\n");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        assert_eq!(shortened("größer"), "größer");
+        let long = "ü".repeat(201);
+        assert_eq!(shortened(&long), format!("{}… (402 bytes)", "ü".repeat(200)));
     }
 }

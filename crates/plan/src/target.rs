@@ -14,7 +14,7 @@ pub struct Target {
     /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`); for a shared-memory
     /// channel `shm://` and a path.
     pub url: String,
-    /// Connect here instead; the URL still names the host.
+    /// Connect here instead, to one place or several with commas between them; the URL still names the host.
     pub connect_to: Option<String>,
     /// Connect to this Unix socket instead.
     pub unix_socket: Option<PathBuf>,

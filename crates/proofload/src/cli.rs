@@ -133,7 +133,7 @@ pub struct ConnectionFlags {
     /// Connect to this Unix socket
     #[arg(long, value_name = "PATH")]
     pub unix_socket: Option<PathBuf>,
-    /// Connect to this address instead of the URL's
+    /// Connect to this address instead of the URL's, or to several with commas between them
     #[arg(long, value_name = "HOST:PORT")]
     pub connect_to: Option<String>,
     /// Trust this certificate authority, or this certificate of the server itself (PEM)

@@ -49,7 +49,7 @@ fn demand(arm: &Arm) -> Result<Demand, Problem> {
     let wanted = arm.load.workers.map(|workers| workers as usize);
     let workers = placement::place(&cores, wanted).workers.len();
     let layout = layout(arm, &driver(arm)?);
-    let demand = Demand::of(&arm.load, &endpoints, workers);
+    let demand = Demand::of(arm, &endpoints, workers);
     Ok(demand.recording(layout.operations.len(), layout.spans.len()))
 }
 

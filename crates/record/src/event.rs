@@ -79,7 +79,7 @@ pub enum EventKind {
     },
     /// A limit of this machine or of the plan was reached for the first time.
     LimitReached {
-        /// `in_flight_cap`, `connections`, `file_descriptors`, `ports`.
+        /// `in_flight_cap`, `connections`, `streams`, `journeys`, `journey_connections`.
         limit: String,
         /// Its value.
         value: u64,

@@ -161,6 +161,14 @@ pub struct PoolFacts {
     pub saturated_ns: u64,
     /// When that happened first, from the start of the measure phase.
     pub saturated_first_ns: Option<u64>,
+    /// Journeys of the measure phase that were missed because others had all connections that journeys may have of their
+    /// own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub journeys_unconnected: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What the self-check saw. Effects decide, resources name the cause.

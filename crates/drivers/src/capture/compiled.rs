@@ -176,7 +176,9 @@ impl CompiledCapture {
         read.map_err(Missing::Unreadable)?;
         match missing {
             Some(missing) => Err(missing),
-            None if values.is_empty() => Err(Missing::Absent),
+            None if values.is_empty() && !(self.all && self.source.has_list(reading.answer)) => {
+                Err(Missing::Absent)
+            }
             None if self.all => Ok(Captured::All(values)),
             None => Ok(Captured::One(values.swap_remove(0))),
         }
@@ -197,6 +199,9 @@ impl Missing {
 }
 
 fn shown_list(list: &[Box<str>]) -> String {
+    if list.is_empty() {
+        return "an empty list".to_owned();
+    }
     let values = if list.len() == 1 { "value" } else { "values" };
     format!("{} {values}: {}", list.len(), shown(&list.join(", ")))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::expect::answer_view::AnswerView;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
+use crate::expect::rule::shown;
 use crate::http1::answer::BODY_LIMIT;
 use crate::http1::compile::fields::check_name;
 
@@ -35,13 +36,13 @@ impl Source {
     pub fn compile(planned: &CaptureSource, span: Span) -> Result<Self, Diagnostic> {
         let pattern = |text: &str| {
             Pattern::compile(text).map_err(|error| {
-                let what = format!("regular expression {text:?}: {error}");
+                let what = format!("regular expression {:?}: {error}", shown(text));
                 Diagnostic::new(span, what, "expected a regular expression")
             })
         };
         match planned {
             CaptureSource::Json(text) => Path::compile(text).map(Self::Json).map_err(|error| {
-                let what = format!("JSON path {text:?}: {error}");
+                let what = format!("JSON path {:?}: {error}", shown(text));
                 Diagnostic::new(span, what, "expected a path such as $.results[0].id")
             }),
             CaptureSource::Header { name, matches } => {
@@ -67,6 +68,14 @@ impl Source {
             Self::Json(path) => path.reads(),
             Self::Matches(pattern) => pattern.reads(),
             _ => BODY_LIMIT,
+        }
+    }
+
+    /// Whether the list that it goes through is in the answer, perhaps without elements.
+    pub fn has_list(&self, answer: &AnswerView<'_>) -> bool {
+        match self {
+            Self::Json(path) => answer.json().is_ok_and(|body| path.has_list(body)),
+            _ => false,
         }
     }
 

@@ -136,8 +136,40 @@ fn what_is_absent_is_a_failure_unless_it_is_optional() {
     let no_json = read(json("$.a"), b"<html>").unwrap_err();
     assert!(no_json.starts_with("capture `x`: no JSON: "), "{no_json}");
     assert_eq!(read(Capture { optional: true, ..json("$.a") }, b"<html>"), Ok(None));
-    let empty = read(Capture { all: true, ..json("$[*]") }, b"[]");
-    assert_eq!(empty, Err("capture `x`: $[*] is not in the answer".to_owned()));
+}
+
+#[test]
+fn an_empty_list_is_a_list() {
+    let body = r#"{"ids": [], "none": null, "text": "x", "a": {"b.*": []}}"#;
+    for path in [
+        "$.ids[*]",
+        "$.ids.*",
+        "$['ids'][*]",
+        "$.ids[*].id",
+        "$.ids[?@.price < 10].id",
+        "$.ids[0:5]",
+        "$.ids[0, 1]",
+        "$.a['b.*'][*]",
+        "$..id",
+    ] {
+        check_all(json(path), body, &[]);
+    }
+    check_all(json("$[*]"), "[]", &[]);
+    let all = |capture: Capture| Capture { all: true, ..capture };
+    for absent in [
+        json("$.missing[*]"),
+        json("$.none[*]"),
+        json("$.text[*]"),
+        json("$.missing"),
+        json("$.a['c'][*]"),
+        matches("y"),
+        header("etag", None),
+    ] {
+        let why = read(all(absent.clone()), body.as_bytes()).unwrap_err();
+        assert!(why.ends_with("is not in the answer"), "{why}");
+        let optional = Capture { optional: true, ..all(absent) };
+        assert_eq!(read(optional, body.as_bytes()), Ok(None));
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ const READS: [usize; MOST_SEARCHES + 1] = [BODY_LIMIT, 4 << 20, 64 << 10];
 pub struct Path {
     text: String,
     path: JsonPath,
+    /// What it goes through the elements of, where it may find several values.
+    list: Option<JsonPath>,
     of_length: bool,
     reads: usize,
 }
@@ -36,7 +38,8 @@ impl Path {
         };
         bound(inner)?;
         let path = JsonPath::parse(inner).map_err(|error| error.to_string())?;
-        Ok(Self { text: text.to_owned(), path, of_length, reads: reads(inner) })
+        let list = before_several(inner).and_then(|before| JsonPath::parse(before).ok());
+        Ok(Self { text: text.to_owned(), path, list, of_length, reads: reads(inner) })
     }
 
     /// As written.
@@ -65,6 +68,12 @@ impl Path {
             true => length(node).ok().map(Cow::Owned),
             false => Some(Cow::Borrowed(node)),
         })
+    }
+
+    /// Whether the list whose elements it goes through is there, perhaps without any.
+    pub fn has_list(&self, body: &Value) -> bool {
+        let is_list = |node: &Value| node.is_array() || node.is_object();
+        self.list.as_ref().is_some_and(|list| list.query(body).all().into_iter().any(is_list))
     }
 
     /// The number at the path; `NaN` where there is none.
@@ -130,6 +139,28 @@ fn unquoted(path: &str) -> String {
         }
     }
     outside
+}
+
+/// The path up to the first segment that may find several values: `..`, a wildcard, a slice, a filter, a union.
+fn before_several(path: &str) -> Option<&str> {
+    let (mut quote, mut escaped, mut bracket) = (None, false, None);
+    for (at, letter) in path.char_indices() {
+        match (quote, letter) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[') => bracket = Some(at),
+            (None, ']') => bracket = None,
+            (None, '*' | '?' | ':' | ',') => {
+                return Some(path[..bracket.unwrap_or(at)].trim_end_matches('.'));
+            }
+            (None, '.') if path[at..].starts_with("..") => return Some(&path[..at]),
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 fn length(value: &Value) -> Result<Value, String> {

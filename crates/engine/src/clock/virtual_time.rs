@@ -45,6 +45,12 @@ impl Virtual {
             .build_local(LocalOptions::default())
     }
 
+    /// Lets time pass while a task runs, as work does on a real clock; tasks wake when no other can run.
+    #[cfg(test)]
+    pub(crate) fn pass(&self, nanoseconds: u64) {
+        self.state().now += nanoseconds;
+    }
+
     /// Jumps to the earliest instant and wakes all tasks that wait for it.
     fn advance(&self) {
         let now = {

@@ -1,5 +1,6 @@
 //! Where to connect: parses a target's address and resolves it once, before the run.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
@@ -26,7 +27,8 @@ pub struct Endpoint {
 /// Where to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// In order of preference.
+    /// At least one, in order of preference, those of the preferred family first. Connections use the addresses of that
+    /// family in turn, and the others where none of those answers.
     Tcp(Vec<SocketAddr>),
     /// A Unix socket.
     Unix(PathBuf),
@@ -37,6 +39,14 @@ pub enum Address {
 }
 
 impl Address {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Tcp(addresses) => addresses.len(),
+            Self::Unix(_) | Self::Channel(_) | Self::Memory(_) => 1,
+        }
+    }
+
     /// File descriptors of a connection: a channel needs two, its socket and a wake-up descriptor.
     pub fn descriptors(&self) -> u64 {
         match self {
@@ -112,8 +122,8 @@ impl Endpoint {
         };
         let address = match (&target.unix_socket, &target.connect_to) {
             (Some(path), _) => Address::Unix(path.clone()),
-            (None, Some(place)) => Address::Tcp(lookup_place(place, port)?),
-            (None, None) => Address::Tcp(lookup(&host, port)?),
+            (None, Some(places)) => Address::Tcp(by_family(lookup_places(places, port)?)),
+            (None, None) => Address::Tcp(by_family(lookup(&host, port)?)),
         };
         let tls = |wanted: bool| wanted.then(|| Tls::new(target, &host)).transpose();
         let (tls, upgrade) = (tls(is_secure)?, tls(upgrades)?);
@@ -166,9 +176,9 @@ pub fn no_target(origin: &str) -> String {
 impl fmt::Display for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {
-            Address::Tcp(addresses) => match addresses.first() {
-                Some(address) => write!(formatter, "{address}"),
-                None => formatter.write_str(&self.authority),
+            Address::Tcp(addresses) => match &addresses[..] {
+                [address] => write!(formatter, "{address}"),
+                several => write!(formatter, "{} ({} addresses)", self.authority, several.len()),
             },
             Address::Unix(path) | Address::Channel(path) => {
                 write!(formatter, "{}", path.display())
@@ -196,6 +206,24 @@ fn host(url: &Url) -> Option<Host> {
         Host::Domain(name) => Some(name.parse().map_or(Host::Domain(name), Host::Ipv4)),
         address => Some(address),
     }
+}
+
+/// Addresses of the first one's family before the others; each once.
+fn by_family(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let mut seen = HashSet::new();
+    addresses.retain(|address| seen.insert(*address));
+    let preferred = addresses.first().is_some_and(SocketAddr::is_ipv4);
+    addresses.sort_by_key(|address| address.is_ipv4() != preferred);
+    addresses
+}
+
+/// The addresses of a list with commas.
+fn lookup_places(places: &str, default_port: u16) -> Result<Vec<SocketAddr>, TransportError> {
+    let mut addresses = Vec::new();
+    for place in places.split(',') {
+        addresses.extend(lookup_place(place.trim(), default_port)?);
+    }
+    Ok(addresses)
 }
 
 /// An address written as `host`, `host:port`, `[v6]` or `[v6]:port`.
@@ -296,6 +324,18 @@ mod tests {
             assert_eq!(endpoint.authority, "nowhere.invalid:8080", "{place}");
             assert_eq!(endpoint.address, Address::Tcp(vec![address.parse().unwrap()]), "{place}");
         }
+    }
+
+    #[test]
+    fn several_addresses_stand_by_family_each_once() {
+        let places = "127.0.0.2:81, [::1]:81,127.0.0.3,127.0.0.2:81";
+        let moved =
+            Target { connect_to: Some(places.to_owned()), ..target("http://nowhere.invalid:8080") };
+        let endpoint = Endpoint::resolve(&moved).unwrap();
+        let expected = ["127.0.0.2:81", "127.0.0.3:8080", "[::1]:81"];
+        let expected = expected.map(|address| address.parse().unwrap()).to_vec();
+        assert_eq!(endpoint.address, Address::Tcp(expected));
+        assert_eq!(endpoint.to_string(), "nowhere.invalid:8080 (3 addresses)");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 
 use record::FailureKind;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -15,6 +16,10 @@ use super::tls::Tls;
 use super::{Network, Stream};
 use crate::clock::Clock;
 use crate::exchange::Exchange;
+use crate::worker::{First, either};
+
+/// Nanoseconds after which an address that has not answered is given up for the next: the kernel's first retry.
+const PATIENCE: u64 = 1_000_000_000;
 
 /// The real network: TCP with `TCP_NODELAY`, Unix sockets, TLS over either.
 ///
@@ -31,7 +36,9 @@ impl Network for Kernel {
     ) -> Result<Stream, (FailureKind, String)> {
         match &endpoint.address {
             Address::Tcp(addresses) => {
-                let socket = connected(connect_tcp(addresses), endpoint, exchange).await?;
+                let connecting = connect_tcp(addresses, exchange.turn, exchange.clock().clone());
+                let (socket, place) = connected(connecting, endpoint, exchange).await?;
+                exchange.address = place;
                 match &endpoint.tls {
                     None => Ok(Stream::Tcp(socket)),
                     Some(tls) => {
@@ -71,19 +78,49 @@ async fn connected<S, C: Clock>(
     })
 }
 
-/// Tries the addresses in order; the error is that of the last one.
-async fn connect_tcp(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+/// Tries addresses until one answers, beginning with the one whose turn it is; the error is that of the last one.
+/// Returns the place of the address beside the socket.
+async fn connect_tcp<C: Clock>(
+    addresses: &[SocketAddr],
+    turn: usize,
+    clock: C,
+) -> io::Result<(TcpStream, usize)> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in addresses {
-        match TcpStream::connect(address).await {
+    let mut order = in_turn(addresses, turn).peekable();
+    while let Some(place) = order.next() {
+        let connecting = TcpStream::connect(addresses[place]);
+        let ended = match order.peek() {
+            None => connecting.await,
+            Some(_) => within_patience(connecting, &clock).await,
+        };
+        match ended {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
-                return Ok(socket);
+                return Ok((socket, place));
             }
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// Places of the addresses of the first one's family, from the one whose turn it is, and then of the others.
+fn in_turn(addresses: &[SocketAddr], turn: usize) -> impl Iterator<Item = usize> {
+    let is_alike = |address: &&SocketAddr| address.is_ipv4() == addresses[0].is_ipv4();
+    let alike = addresses.iter().take_while(is_alike).count();
+    (0..alike).map(move |step| (turn % alike + step) % alike).chain(alike..addresses.len())
+}
+
+/// Awaits a socket as long as others wait to be tried.
+async fn within_patience<C: Clock>(
+    connecting: impl Future<Output = io::Result<TcpStream>>,
+    clock: &C,
+) -> io::Result<TcpStream> {
+    let until = clock.now().saturating_add(PATIENCE);
+    match either(pin!(connecting), clock.sleep_until(until)).await {
+        First::Left(ended) => ended,
+        First::Right(()) => Err(io::ErrorKind::TimedOut.into()),
+    }
 }
 
 /// Switches a plain stream to TLS, as `STARTTLS` does, and stamps `tls`.

@@ -105,6 +105,60 @@ fn the_next_address_is_tried() {
     assert_eq!(socket.peer_addr().unwrap(), open_address);
 }
 
+#[test]
+fn addresses_take_turns_within_their_family() {
+    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [first, second, third] = listeners.each_ref().map(|one| one.local_addr().unwrap());
+    let other_family = "[::1]:1".parse().unwrap();
+    let endpoint = Endpoint {
+        authority: "x".into(),
+        address: Address::Tcp(vec![first, closed_address(), second, third, other_family]),
+        tls: None,
+        upgrade: None,
+    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().build_local(Default::default());
+    let peers = runtime.unwrap().block_on(async {
+        let mut exchange = Exchange::new(crate::clock::Real::start().unwrap());
+        let mut peers = Vec::new();
+        for turn in [0, 1, 2, 3, 4, usize::MAX] {
+            exchange.turn = turn;
+            let Stream::Tcp(socket) = Kernel.open(&endpoint, &mut exchange).await.unwrap() else {
+                panic!("not TCP")
+            };
+            peers.push((socket.peer_addr().unwrap(), exchange.address));
+        }
+        peers
+    });
+    // The second refuses, so the third is used in its turn; the greatest number leaves 3 of 4.
+    let expected = [(first, 0), (second, 2), (second, 2), (third, 3), (first, 0), (third, 3)];
+    assert_eq!(peers, expected);
+}
+
+#[test]
+fn an_address_that_stays_silent_is_passed_over() {
+    use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
+    // Its queue holds one connection, and nobody takes it out.
+    let full = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&full, &std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    listen(&full, 0).unwrap();
+    let silent: std::net::SocketAddr = getsockname(&full).unwrap().try_into().unwrap();
+    let _queued = std::net::TcpStream::connect(silent).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let open_address = listener.local_addr().unwrap();
+    let endpoint = Endpoint {
+        authority: "x".into(),
+        address: Address::Tcp(vec![silent, open_address]),
+        tls: None,
+        upgrade: None,
+    };
+    // This clock never lets anybody wait.
+    let mut exchange = Exchange::new(Counting::default());
+    let stream = block_on(Kernel.open(&endpoint, &mut exchange)).unwrap();
+    let Stream::Tcp(socket) = &stream else { panic!("{stream:?}") };
+    assert_eq!((socket.peer_addr().unwrap(), exchange.address), (open_address, 1));
+}
+
 /// An address without a listener: bound, so that no other process takes it, but not listening.
 fn closed_address() -> std::net::SocketAddr {
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};

@@ -1,6 +1,7 @@
 //! The facts of a trial, joined from the reports of its workers.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use plan::load::Model;
 use plan::schedule::nanos;
@@ -9,6 +10,7 @@ use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals,
 
 use super::setup::Setup;
 use crate::driver::Driver;
+use crate::transport::{Address, Endpoint};
 use crate::worker::{WorkerReport, Workload};
 
 /// Why a trial was aborted.
@@ -145,6 +147,24 @@ fn load<D: Driver>(workload: &Workload<D>) -> Load {
     load
 }
 
+/// Which addresses were used, for each target with several.
+pub(super) fn address_notes<D: Driver>(
+    workload: &Workload<D>,
+    reports: &[WorkerReport],
+) -> Vec<String> {
+    let of_target = |(target, endpoint): (usize, &Endpoint)| {
+        let Address::Tcp(addresses) = &endpoint.address else { return None };
+        let of_address = |(place, address): (usize, &SocketAddr)| {
+            let count: u64 = reports.iter().map(|report| report.addresses[target][place]).sum();
+            format!("{count} to {address}")
+        };
+        let listed: Vec<String> = addresses.iter().enumerate().map(of_address).collect();
+        let name = &endpoint.authority;
+        (listed.len() > 1).then(|| format!("connections to {name}: {}", listed.join(", ")))
+    };
+    workload.endpoints.iter().enumerate().filter_map(of_target).collect()
+}
+
 /// The maximum is exact for one worker; for several it is the sum of theirs, an upper bound.
 fn in_flight(reports: &[WorkerReport], measure_ns: u64) -> InFlight {
     let integral: u128 = reports.iter().map(|report| report.in_flight_integral).sum();
@@ -166,5 +186,6 @@ fn pool(reports: &[WorkerReport]) -> PoolFacts {
             .into_iter()
             .flatten()
             .min(),
+        journeys_unconnected: sum.journeys_unconnected + part.journeys_unconnected,
     })
 }

@@ -152,6 +152,7 @@ impl TrialResults {
         trial.generator.worker_scheduling.clone_from(&self.workers.scheduling);
         trial.generator.notes.extend_from_slice(&self.workers.notes);
         trial.generator.notes.extend(workload.notes());
+        trial.generator.notes.extend(facts::address_notes(workload, reports));
         add_processes(&mut trial, processes, &workload.layout.items);
         trial
     }

@@ -123,6 +123,19 @@ impl<D: Driver> Setup<'_, D> {
             workers,
             in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
             journeys_cap: self.arm.journeys_cap(),
+            own_connections: self
+                .arm
+                .journeys
+                .iter()
+                .map(|journey| {
+                    journey.own_connections(&self.arm.operations, self.arm.targets.len())
+                })
+                .collect(),
+            // Users, and the connections of a closed load, begin no more journeys than there are of them.
+            own_connections_cap: match load.model {
+                Model::Open { .. } => u64::from(load.connections),
+                Model::Closed | Model::Users { .. } => u64::MAX,
+            },
             samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
             load: load.clone(),
         }

@@ -201,7 +201,9 @@ async fn connect<C: Clock, N: Network, D: Driver>(
     let endpoint = &state.workload.endpoints[due.target];
     let operation = &state.workload.prepared[due.assignment.operation].operation;
     let driver = &state.workload.driver;
+    exchange.turn = state.addresses.turn(due.target);
     let opened = connect::connect(&**driver, operation, endpoint, &state.network, exchange).await?;
+    state.addresses.count(due.target, exchange.address);
     let OpenedConnection { stream, connection, background } = opened;
     state.connected();
     let connection = SharedConnection {

@@ -71,6 +71,8 @@ pub(crate) struct WorkerReport {
     pub(crate) in_flight_max: u64,
     /// Its part of the pool.
     pub(crate) pool: PoolFacts,
+    /// Connections opened, by target and address.
+    pub(crate) addresses: Vec<Vec<u64>>,
     /// The actual end of the measure phase.
     pub(crate) measure_to: u64,
     /// When the last operation had ended.

@@ -6,10 +6,11 @@
 //!
 //! In reading order: what a worker gets (`workload`) and sends back (`message`), its share of the plan
 //! (`share`), the state that its tasks share (`state`, with `pool`, `slot_handle`, `gauge`), the sources of
-//! operations (`pacer`, `actors`, `journeys`), their execution (`slot`, `connections`, `watchdog`), the hand-over of
+//! operations (`pacer`, `actors`, `journeys`), their execution (`slot`, `connections`, `address_use`, `watchdog`), the hand-over of
 //! windows (`window_roller`, `backlog`), and the order of it all (`run`).
 
 mod actors;
+mod address_use;
 mod backlog;
 mod connections;
 mod due_operation;

@@ -18,6 +18,10 @@ use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
 
+/// Nanoseconds by which a worker may be late at the end of the measure phase before that shortens its drain. One that
+/// opens more connections than it can may be late by as much as a time-out.
+const LATEST: u64 = 1_000_000_000;
+
 /// Executes one worker's share of a trial. Call it within a local runtime.
 ///
 /// Errors: what happened if one of its tasks panicked
@@ -59,7 +63,8 @@ async fn run_phases<C: Clock, N: Network, D: Driver>(
         state.send(Message::EndedEarly { why, at });
     }
     state.enter(Stage::Draining);
-    let deadline = state.clock.now().saturating_add(state.workload.timeline.timeout);
+    let latest = state.phases().measure_to.saturating_add(LATEST);
+    let deadline = state.clock.now().min(latest).saturating_add(state.workload.timeline.timeout);
     let too_long = either(state.clock.sleep_until(deadline), stops.requested(2));
     if let First::Right(_) = either(state.settled(), too_long).await {
         give_up(state).await;
@@ -156,6 +161,7 @@ fn finish<C: Clock, N: Network, D: Driver>(
         area: state.gauge.area(),
         in_flight_max: state.gauge.max(),
         pool: *state.facts.borrow(),
+        addresses: state.addresses.connections(),
         measure_to: state.phases().measure_to,
         drained_at,
         samples_dropped: state.dropped.get(),

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 
 use record::{PhaseBounds, PoolFacts, Recorder, Sample};
 
+use super::address_use::AddressUse;
 use super::connections::{ConnectionGroup, ConnectionGroups};
 use super::due_operation::DueOperation;
 use super::gauge::{Gauge, overlap};
@@ -44,6 +45,7 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     pub(super) watchdog: Watchdog,
     pub(super) gauge: Gauge,
     pub(super) facts: RefCell<PoolFacts>,
+    pub(super) addresses: AddressUse,
     /// `None` once the worker has ended.
     recorder: RefCell<Option<Recorder>>,
     phases: Cell<PhaseBounds>,
@@ -53,8 +55,9 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     groups: RefCell<ConnectionGroups<C, N, D>>,
     pub(super) journeys: Journeys<C, N, D>,
     in_flight_cap: u64,
-    pub(super) journeys_cap: u64,
-    limits_reported: Cell<[bool; 3]>,
+    journeys_cap: u64,
+    own_connections_cap: u64,
+    limits_reported: Cell<[bool; 4]>,
     lost: Cell<u64>,
     /// Raw samples that were dropped because the disk was too slow.
     pub(super) dropped: Cell<u64>,
@@ -89,7 +92,9 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         let pools = workload.endpoints.iter().map(|_| Pool::new(limit));
         let pools = pools.chain([Pool::new(u64::MAX)]).collect();
         let groups = RefCell::new(ConnectionGroups::new(&workload));
+        let addresses = AddressUse::new(&workload.endpoints, worker);
         let journeys_cap = workload.share(workload.journeys_cap, worker).max(1);
+        let own_connections_cap = workload.share(workload.own_connections_cap, worker);
         let in_flight_cap = workload.share(workload.in_flight_cap, worker).max(1);
         Self {
             clock,
@@ -99,6 +104,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             watchdog: Watchdog::default(),
             gauge: Gauge::new(),
             facts: RefCell::default(),
+            addresses,
             recorder: RefCell::new(Some(recorder)),
             phases: Cell::new(phases),
             stage: Cell::new(Stage::Planning),
@@ -107,7 +113,8 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             journeys: Journeys::new(),
             in_flight_cap,
             journeys_cap,
-            limits_reported: Cell::new([false; 3]),
+            own_connections_cap,
+            limits_reported: Cell::new([false; 4]),
             lost: Cell::new(0),
             dropped: Cell::new(0),
             connections: Cell::new(0),
@@ -208,9 +215,23 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
         }
     }
 
-    /// Notes that journeys are missed, since too many are in progress.
-    pub(super) fn report_journeys_cap(&self, at: u64) {
-        self.report_limit(2, "journeys", self.workload.journeys_cap, at);
+    /// Counts a journey as missed if it would exceed a limit. Returns whether it may begin.
+    pub(super) fn admits_journey(&self, operation: usize, intended_at: u64, now: u64) -> bool {
+        let (promised, wanted) =
+            (self.journeys.own_connections(), self.workload.own_connections(operation));
+        if self.journeys.count() >= self.journeys_cap {
+            self.report_limit(2, "journeys", self.workload.journeys_cap, now);
+        // The first may always begin: a worker's part of the limit may be less than it needs.
+        } else if wanted > 0 && promised > 0 && promised + wanted > self.own_connections_cap {
+            self.report_limit(3, "journey_connections", self.workload.own_connections_cap, now);
+            if self.phases.get().measures(intended_at) {
+                self.facts.borrow_mut().journeys_unconnected += 1;
+            }
+        } else {
+            return true;
+        }
+        self.with_recorder(|recorder| recorder.miss(operation, intended_at));
+        false
     }
 
     /// Places a due operation of an open load. Returns a handle if a new slot must be made for it.

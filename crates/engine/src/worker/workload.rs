@@ -45,6 +45,10 @@ pub(crate) struct Workload<D: Driver> {
     pub(crate) in_flight_cap: u64,
     /// Most journeys in progress at a time, over all workers; what is beyond is missed.
     pub(crate) journeys_cap: u64,
+    /// Connections that each journey may open for itself, by journey; 0 where it uses those of the load.
+    pub(crate) own_connections: Vec<u64>,
+    /// Most of them at a time, over all workers; journeys beyond that are missed.
+    pub(crate) own_connections_cap: u64,
     /// Raw samples that wait for the disk, if samples are kept.
     pub(crate) samples: Option<Backlog>,
 }
@@ -92,6 +96,12 @@ impl<D: Driver> Workload<D> {
     /// The journey with this index of the layout; `None` where it is that of an operation.
     pub(crate) fn journey(&self, index: usize) -> Option<&Journey> {
         self.journeys.get(index.checked_sub(self.operations.len())?)
+    }
+
+    /// Connections that what was drawn from the mix may open for itself.
+    pub(crate) fn own_connections(&self, index: usize) -> u64 {
+        let journey = index.checked_sub(self.operations.len());
+        journey.and_then(|journey| self.own_connections.get(journey)).map_or(0, |most| *most)
     }
 
     /// The steps of what was drawn from the mix.

@@ -49,6 +49,7 @@ fn missed_operations(case: &Case<'_>) -> Option<Noticed> {
 
 fn missed_journeys(case: &Case<'_>) -> Option<Noticed> {
     let (missed, planned) = validity::missed_journeys(case.trial);
+    let missed = missed.saturating_sub(case.facts.pool.journeys_unconnected);
     let claim = format!(
         "the target could not hold the rate: {} of {} planned journeys were never begun, because too \
          many were in progress",
@@ -58,6 +59,37 @@ fn missed_journeys(case: &Case<'_>) -> Option<Noticed> {
     let noticed = Noticed::new(claim, "lower the rate of journeys").with("missed", missed);
     (missed > 0).then_some(noticed)
 }
+
+/// Journeys had no connections left.
+pub const JOURNEY_CONNECTIONS: FindingKind = FindingKind {
+    code: "journey-connections",
+    severity: Severity::Error,
+    clearest: None,
+    title: "journeys had no connections left",
+    explain: "A journey keeps its own connections until it ends, also while it thinks. The journeys in progress had \
+              all that `connections` in `[load]` allows, so further ones were not begun: they are counted as missed, \
+              and from this point on the load is no longer open. Either journeys took longer than expected, because \
+              the target is slow, or they think so long that this rate needs more connections. Raise `connections`, \
+              lower the rate, or let journeys share connections (`connections = \"pool\"`).",
+    check: Check::Trial(|case| {
+        let unconnected = case.facts.pool.journeys_unconnected;
+        if unconnected == 0 || case.facts.interrupted || case.facts.died.is_some() {
+            return None;
+        }
+        let (_, planned) = validity::missed_journeys(case.trial);
+        let claim = format!(
+            "{} of {} planned journeys were never begun, because others had all {} connections that journeys may have \
+             of their own",
+            count(unconnected),
+            count(planned),
+            count(u64::from(case.trial.load.connections)),
+        );
+        let noticed = Noticed::new(claim, "raise `connections`, or lower the rate of journeys")
+            .with("missed", unconnected)
+            .with("connections_max", case.facts.pool.connections_max);
+        Some(noticed)
+    }),
+};
 
 /// A process under test ended.
 pub const PROCESS_DIED: FindingKind = FindingKind {

@@ -18,6 +18,7 @@ pub const TABLE: &[FindingKind] = &[
     execution::NOT_EXECUTED_ROW,
     all_failed::ALL_FAILED_ROW,
     load::OVERLOAD,
+    load::JOURNEY_CONNECTIONS,
     capacity::METASTABLE,
     under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,

@@ -43,10 +43,8 @@ impl<'a> Arms<'a> {
         let mut reader = Reader::new(&tables);
         let problems = &mut self.problems;
         let inputs = self.world.inputs;
-        let load = match reader.table("load") {
-            Some(table) => load::read(table, inputs, problems),
-            None => load::read(&Table::default(), inputs, problems),
-        };
+        let no_load = Table::default();
+        let mut load = load::read(reader.table("load").unwrap_or(&no_load), inputs, problems);
         let shared = reader.table("target").map(|table| target::shared(table, inputs, problems));
         let services = process::services(&reader.tables("service"), problems);
         let mut system = reader
@@ -76,6 +74,7 @@ impl<'a> Arms<'a> {
         let operations = &workload.operations;
         reading.add_targets(shared.iter().flat_map(|shared| &shared.also), operations);
         let targets = reading.targets;
+        load::connect_journeys(reader.table("load"), &mut load, &workload.journeys);
         problems.extend(load::without_streams(reader.table("load"), &load, operations, known));
         let names = reported_names::expectations(
             &reader.tables("observer"),

@@ -5,6 +5,7 @@
 use crate::criterion::meant;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::journey::Test;
+use crate::printable::shortened;
 
 const EXAMPLE: &str = "a condition such as login.token, list.count > 0 or login.role == 'admin'";
 /// Characters that operators are made of.
@@ -28,7 +29,7 @@ pub(super) fn parse(text: &str, span: Span) -> Result<WrittenCondition<'_>, Diag
     let at = text.len() - text.trim_start().len();
     let left_span = span.within(text, at, at + left.len());
     if left.is_empty() || (sign.is_empty() && !left.starts_with('$') && left.contains(' ')) {
-        let message = format!("expected {EXAMPLE}, got \"{text}\"");
+        let message = format!("expected {EXAMPLE}, got \"{}\"", shortened(text));
         return Err(Diagnostic::new(span, message, "no condition"));
     }
     let problem = |message: String, label: String| {

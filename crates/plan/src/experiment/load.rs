@@ -10,6 +10,7 @@ use super::stages::{self, Stages, positive};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
 use crate::hash;
+use crate::journey::{Connections, Journey};
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
 use crate::operation::Operation;
 use crate::units;
@@ -34,6 +35,8 @@ const DURATION: Duration = Duration::from_secs(60);
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Most connections of an open load.
 const OPEN_CONNECTIONS: u32 = 1000;
+/// Most connections that journeys of an open load have of their own, over all of them.
+const JOURNEY_CONNECTIONS: u32 = 10_000;
 /// Connections of a closed load.
 const CLOSED_CONNECTIONS: u32 = 50;
 
@@ -237,7 +240,10 @@ fn own_stop(reader: &mut Reader<'_>, model: &Model, warm_up: WarmUp) -> Stop {
         // Users begin to come with the warm-up, which is the first part of the stages.
         Model::Users { ramp: Some(ramp), .. } => {
             let rest = ramp.length().saturating_sub(warm_up.length());
-            let span = reader.node("warm_up").map(|node| node.span).filter(|_| rest.is_zero());
+            let span = reader
+                .node("warm_up")
+                .map(|node| node.span)
+                .filter(|_| rest.is_zero() && ramp.peak() > 0);
             if let Some(span) = span {
                 let message = "the warm-up is as long as all stages together";
                 reader.problem(Diagnostic::new(span, message, "nothing would be measured"));
@@ -270,6 +276,15 @@ fn connections(reader: &mut Reader<'_>, model: &Model) -> u32 {
         Model::Open { .. } => given.unwrap_or(OPEN_CONNECTIONS),
         Model::Closed => given.unwrap_or(CLOSED_CONNECTIONS),
         Model::Users { users, .. } => *users,
+    }
+}
+
+/// Sets the default for journeys with connections of their own, which keep them while they think.
+pub(super) fn connect_journeys(table: Option<&Table>, load: &mut Load, journeys: &[Journey]) {
+    let is_given = table.is_some_and(|table| table.get("connections").is_some());
+    let have_own = journeys.iter().any(|journey| journey.connections == Connections::Own);
+    if have_own && !is_given && matches!(load.model, Model::Open { .. }) {
+        load.connections = JOURNEY_CONNECTIONS;
     }
 }
 

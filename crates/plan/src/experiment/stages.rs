@@ -59,8 +59,9 @@ fn rates(
             stages.push(stage);
         }
     }
+    let complete = stages.len() == listed.len();
     let process = ArrivalProcess::Stages { from, stages, spacing };
-    if process.peak_rate() <= 0.0 {
+    if complete && process.peak_rate() <= 0.0 {
         let message = "the stages never leave 0/s";
         reader.problem(Diagnostic::new(span, message, "expected a stage with `to`"));
     }
@@ -80,8 +81,9 @@ fn users(reader: &mut Reader<'_>, listed: &[Node], span: Span) -> Ramp {
         }
         stages.push(stage);
     }
+    let complete = stages.len() == listed.len();
     let ramp = Ramp { stages };
-    if ramp.peak() == 0 {
+    if complete && ramp.peak() == 0 {
         let message = "the stages never leave 0 users";
         reader.problem(Diagnostic::new(span, message, "expected a stage with `users` above 0"));
     }
@@ -109,12 +111,9 @@ fn stage(outer: &mut Reader<'_>, table: &Table, rate: f64) -> Option<Stage> {
     let stage = match keys(table, "to") {
         [true, false, false] => hold.map(|over| Stage { to: rate, over }),
         [false, true, true] => to.zip(over).map(|(to, over)| Stage { to, over }),
-        _ => {
-            reader.problem(unclear(table, "to", EXAMPLE));
-            None
-        }
+        _ => None,
     };
-    reader.finish().into_iter().for_each(|problem| outer.problem(problem));
+    finish(outer, reader, stage.is_none().then(|| unclear(table, "to", EXAMPLE)));
     stage
 }
 
@@ -127,13 +126,19 @@ fn user_stage(outer: &mut Reader<'_>, table: &Table, before: u32) -> Option<User
     let stage = match keys(table, "users") {
         [true, false, false] => hold.map(|over| UserStage { users: before, over }),
         [false, true, true] => users.zip(over).map(|(users, over)| UserStage { users, over }),
-        _ => {
-            reader.problem(unclear(table, "users", USERS_EXAMPLE));
-            None
-        }
+        _ => None,
     };
-    reader.finish().into_iter().for_each(|problem| outer.problem(problem));
+    finish(outer, reader, stage.is_none().then(|| unclear(table, "users", USERS_EXAMPLE)));
     stage
+}
+
+/// Hands over what is wrong with an entry; what it should be only where nothing else is.
+fn finish(outer: &mut Reader<'_>, reader: Reader<'_>, unclear: Option<Diagnostic>) {
+    let mut problems = reader.finish();
+    if problems.is_empty() {
+        problems.extend(unclear);
+    }
+    problems.into_iter().for_each(|problem| outer.problem(problem));
 }
 
 fn keys(table: &Table, height: &str) -> [bool; 3] {

@@ -11,6 +11,7 @@ use crate::document::{Entry, Node, Reader, Table, Value};
 use crate::journey::{
     Action, Capture, CaptureSource, Condition, Repeat, STEPS_LIMIT, Step, TOGETHER_LIMIT, Test,
 };
+use crate::printable::shortened;
 use crate::units;
 
 /// Values that `each` goes through where the file sets no limit.
@@ -83,7 +84,8 @@ impl StepReader<'_, '_> {
         if think.is_none() {
             let at = text.len() - pause.trim_start().len();
             let span = if at < text.len() { span.within(text, at, text.len()) } else { span };
-            let message = format!("expected {}, got \"{}\"", units::PAUSE, pause.trim());
+            let given = shortened(pause.trim());
+            let message = format!("expected {}, got \"{given}\"", units::PAUSE);
             self.problem(Diagnostic::new(span, message, "a pause needs its unit"));
         }
         think.map(Step::Think)

@@ -59,7 +59,7 @@ fn fields(reader: &mut Reader<'_>, table: &Table, inputs: &dyn Inputs) -> Target
     target.cacert = file("cacert", reader);
     target.cert = file("cert", reader);
     target.key = file("key", reader);
-    let to = reader.parsed("connect_to", "a place such as 127.0.0.1:8080", place);
+    let to = reader.parsed("connect_to", "a place such as 127.0.0.1:8080", places);
     target.connect_to = to.map(|(to, _)| to);
     target.insecure = reader.boolean("insecure").unwrap_or(false);
     if target.cert.is_some() != target.key.is_some() {
@@ -182,11 +182,14 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     })
 }
 
-/// `connect_to`: host and port, or a placeholder of the launcher.
-fn place(text: &str) -> Option<String> {
+/// `connect_to`: hosts and ports with commas between them, or placeholders of the launcher.
+fn places(text: &str) -> Option<String> {
+    text.split(',').all(|place| is_place(place.trim())).then(|| text.to_owned())
+}
+
+fn is_place(text: &str) -> bool {
     let url = Url::parse(&format!("tcp://{text}")).ok().filter(Url::has_host);
-    let bare = url.is_some_and(|url| {
-        matches!(&url[url::Position::BeforePath..], "") && !has_credentials(&url)
-    });
-    (text.contains('{') || bare).then(|| text.to_owned())
+    let is_bare =
+        |url: Url| matches!(&url[url::Position::BeforePath..], "") && !has_credentials(&url);
+    text.contains('{') || url.is_some_and(is_bare)
 }

@@ -20,6 +20,7 @@ mod examples;
 mod expectation;
 mod fault;
 mod folder;
+mod journey_problems;
 mod journeys;
 mod levels;
 mod parts;

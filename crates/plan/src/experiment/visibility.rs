@@ -40,7 +40,7 @@ pub(super) fn provision(before: &[Step], operation: usize) -> Provision {
 fn skipped_by(step: &Step) -> Option<&'static str> {
     let Step::Do(action) = step else { return None };
     let of_repeat = matches!(action.repeat, Repeat::Each { .. }).then_some("each");
-    let of_share = action.share.map(|_| "share");
+    let of_share = action.share.filter(|share| *share < 1.0).map(|_| "share");
     of_share.or(action.when.as_ref().map(|_| "when")).or(of_repeat)
 }
 

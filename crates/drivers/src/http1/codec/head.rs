@@ -8,8 +8,8 @@ use super::protocol_error::ProtocolError;
 
 /// Bytes of a head, at most; also the size of the read buffer, which must hold one.
 pub const HEAD_LIMIT: usize = 64 * 1024;
-/// Header fields of a head, at most (hyper: 100).
-pub const FIELDS_LIMIT: usize = 128;
+/// Header fields of a head, at most (hyper: 100; curl and browsers take more).
+pub const FIELDS_LIMIT: usize = 256;
 
 /// What the rest of the conversation needs to know of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub fn read(reader: &mut Reader<'_>, scope: Scope<'_>, fields: &Fields) -> Optio
         reader.problem(Diagnostic::new(span, what, "remove one of them"));
     }
     let mut inner = Reader::new(table);
-    let token = inner.string("bearer").and_then(|text| text_of(&mut inner, text, scope));
+    let token = inner.string("bearer").and_then(|text| text_of(&mut inner, "bearer", text, scope));
     let pair = inner.table("basic").and_then(|table| basic(&mut inner, table, scope));
     if table.get("bearer").is_some() == table.get("basic").is_some() {
         let what = "`auth` needs either `bearer` or `basic`";
@@ -49,17 +49,25 @@ fn basic(reader: &mut Reader<'_>, table: &Table, scope: Scope<'_>) -> Option<(Te
         let what = format!("user {user:?} holds a colon");
         inner.problem(Diagnostic::new(span, what, "the password begins at the first colon"));
     }
-    let user = user.and_then(|text| text_of(&mut inner, text, scope));
-    let password = password.and_then(|text| text_of(&mut inner, text, scope));
+    let user = user.and_then(|text| text_of(&mut inner, "user", text, scope));
+    let password = password.and_then(|text| text_of(&mut inner, "password", text, scope));
     inner.finish().into_iter().for_each(|problem| reader.problem(problem));
     user.zip(password)
 }
 
+/// The template under this key. Its text is a secret, so that no message holds it.
 fn text_of(
     reader: &mut Reader<'_>,
+    key: &str,
     (text, span): (&str, Span),
     scope: Scope<'_>,
 ) -> Option<Template> {
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        let what = format!("`{key}` holds a control character");
+        let problem = Diagnostic::new(span, what, "expected one line of text");
+        reader.problem(problem.with_hint("remove line breaks, also from the end of a secret"));
+        return None;
+    }
     template(reader, text, span, scope)
 }
 

@@ -13,7 +13,7 @@ use crate::capture::Captures;
 use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
-use crate::expect::rule::AnswerRule;
+use crate::expect::rule::{AnswerRule, shown};
 use crate::table::{one_or_more, statuses, template};
 
 /// Reads the operation's expectations and items, adding to `problems`.
@@ -59,7 +59,7 @@ pub fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
         match Pattern::compile(text) {
             Ok(pattern) => rules.push(AnswerRule::Matches(pattern)),
             Err(error) => {
-                let what = format!("regular expression {text:?}: {error}");
+                let what = format!("regular expression {:?}: {error}", shown(text));
                 reader.problem(Diagnostic::new(span, what, "expected a regular expression"));
             }
         }
@@ -78,7 +78,7 @@ fn entries<'a>(reader: &mut Reader<'a>, key: &'static str) -> &'a [Entry] {
 }
 
 fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
-    let what = format!("JSON path {text:?}: {error}");
+    let what = format!("JSON path {:?}: {error}", shown(text));
     Diagnostic::new(span, what, "expected a path such as $.results[0].id")
 }
 

@@ -4,6 +4,7 @@ use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Value};
 use plan::template::{Scope, Template};
 
+use crate::expect::rule::shown;
 use crate::http1::codec::field::{is_text, is_token};
 use crate::http1::request::Piece;
 use crate::table::template;
@@ -96,7 +97,7 @@ fn read_value(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>) -> Option<
         return None;
     };
     if !text.bytes().all(is_text) {
-        let what = format!("header value {text:?} holds a control character");
+        let what = format!("header value {:?} holds a control character", shown(text));
         reader.problem(Diagnostic::new(node.span, what, "expected one line of text"));
         return None;
     }
@@ -122,6 +123,6 @@ pub fn value(template: Template) -> Piece {
 pub fn check_name(name: &str) -> Result<(), String> {
     match !name.is_empty() && name.bytes().all(is_token) {
         true => Ok(()),
-        false => Err(format!("header name {name:?} is not a token")),
+        false => Err(format!("header name {:?} is not a token", shown(name))),
     }
 }

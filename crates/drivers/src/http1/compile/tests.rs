@@ -232,6 +232,12 @@ fn every_problem_of_the_new_tables_is_found() {
         ),
         ("auth = { basic = { user = \"u\" } }", "missing key `password`"),
         ("auth = { basic = { user = \"u:v\", password = \"p\" } }", "user \"u:v\" holds a colon"),
+        ("auth = { bearer = \"x\\n\" }", "`bearer` holds a control character"),
+        (
+            "auth = { basic = { user = \"u\", password = \"p\\r\\nx: y\" } }",
+            "`password` holds a control character",
+        ),
+        ("header = { x = \"1\\n2\" }", "header value \"1\\n2\" holds a control character"),
         (
             "auth = { bearer = \"x\" }\nheader = { Authorization = \"y\" }",
             "`auth` and header authorization exclude each other",

@@ -123,7 +123,7 @@ fn an_endless_head_is_too_large() {
     check_failure("http = {}", &pieces.repeat(2), FailureKind::TooLarge, detail);
     let mut pieces: Vec<&[u8]> = vec![b"HTTP/1.1 200 OK\r\n"];
     pieces.resize(200, &field);
-    let detail = "the answer has more than 128 header fields";
+    let detail = "the answer has more than 256 header fields";
     check_failure("http = {}", &pieces, FailureKind::TooLarge, detail);
 }
 

@@ -37,7 +37,7 @@ fn journey(steps: Vec<Step>) -> Journey {
 }
 
 /// Three operations, each at a server of its own, and a journey of these steps.
-fn visits(model: Model, length: Duration, steps: Vec<Step>) -> TestTrial {
+pub(super) fn visits(model: Model, length: Duration, steps: Vec<Step>) -> TestTrial {
     let mut trial = TestTrial::new(model, length);
     trial.others = vec!["two", "three"];
     let operation = |(at, name): (usize, &&str)| Operation {
@@ -50,12 +50,12 @@ fn visits(model: Model, length: Duration, steps: Vec<Step>) -> TestTrial {
     trial
 }
 
-fn at_rate(rate: f64, seconds: u64, steps: Vec<Step>) -> TestTrial {
+pub(super) fn at_rate(rate: f64, seconds: u64, steps: Vec<Step>) -> TestTrial {
     let arrivals = ArrivalProcess::Constant { rate };
     visits(Model::Open { arrivals }, Duration::from_secs(seconds), steps)
 }
 
-fn think(ms: u64) -> Step {
+pub(super) fn think(ms: u64) -> Step {
     Step::Think(Think::Fixed { pause: Duration::from_millis(ms) })
 }
 
@@ -64,13 +64,13 @@ fn action(operation: usize, repeat: Repeat, share: Option<f64>) -> Step {
 }
 
 /// Servers that answer after so many milliseconds, each as often as it is asked.
-fn answers(trial: &TestTrial, ms: [u64; 3]) {
+pub(super) fn answers(trial: &TestTrial, ms: [u64; 3]) {
     answer_after(&trial.network, &trial.clock, move |_| ms[0] * MS);
     answer_after_as("two", &trial.network, &trial.clock, move |_| ms[1] * MS);
     answer_after_as("three", &trial.network, &trial.clock, move |_| ms[2] * MS);
 }
 
-fn visit(result: &TestResult) -> &JourneyTotals {
+pub(super) fn visit(result: &TestResult) -> &JourneyTotals {
     &result.trial.totals.journeys[0]
 }
 

@@ -4,6 +4,7 @@ mod closed;
 mod duet;
 mod echo;
 mod faults;
+mod journey_limits;
 mod journeys;
 mod open;
 mod queueing;
@@ -44,6 +45,8 @@ struct TestTrial {
     journeys: Vec<Journey>,
     /// Performed before the load, and after it.
     around: Option<Preparation>,
+    /// Where the first target is reached instead.
+    connect_to: Option<String>,
     /// Servers that operations go to beside the first one.
     others: Vec<&'static str>,
     seed: u64,
@@ -84,6 +87,7 @@ impl TestTrial {
             operations: vec![Operation::named("echo")],
             journeys: Vec::new(),
             around: None,
+            connect_to: None,
             others: Vec::new(),
             seed: 1,
             workers: 1,
@@ -104,7 +108,9 @@ impl TestTrial {
             name: "all".to_owned(),
             factors: BTreeMap::new(),
             values: BTreeMap::new(),
-            targets: std::iter::once(target(url)).chain(others).collect(),
+            targets: std::iter::once(Target { connect_to: self.connect_to.clone(), ..target(url) })
+                .chain(others)
+                .collect(),
             load: self.load.clone(),
             operations: self.operations.clone(),
             journeys: self.journeys.clone(),

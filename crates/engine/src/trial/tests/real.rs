@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use plan::journey::Preparation;
+use plan::load::Reuse;
 use plan::plan::TrialPlan;
 use plan::rows::Rows;
 use record::TrialFacts;
@@ -26,9 +27,14 @@ pub(super) fn echo_server(answer: Option<u8>) -> String {
 /// The same, with the number of its answers so far.
 fn counting_server(answer: Option<u8>) -> (String, Arc<AtomicU64>) {
     let answers = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&answers);
     let sink = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = sink.local_addr().unwrap();
+    echo_on(sink, answer, &answers);
+    (format!("http://{address}"), answers)
+}
+
+fn echo_on(sink: TcpListener, answer: Option<u8>, answers: &Arc<AtomicU64>) {
+    let counted = Arc::clone(answers);
     thread::spawn(move || {
         for stream in sink.incoming() {
             let mut stream = stream.unwrap();
@@ -45,7 +51,6 @@ fn counting_server(answer: Option<u8>) -> (String, Arc<AtomicU64>) {
             });
         }
     });
-    (format!("http://{address}"), answers)
 }
 
 fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
@@ -95,6 +100,30 @@ fn a_second_of_open_load_over_sockets_is_counted_in_full() {
         .map(|kind| if let EventKind::WindowClosed(counts) = kind { counts.planned } else { 0 })
         .sum();
     assert_eq!(in_windows, 500);
+}
+
+#[test]
+fn a_name_with_two_addresses_uses_both_and_says_so() {
+    // One server on two addresses of loopback, with one port.
+    let first = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = first.local_addr().unwrap().port();
+    let second = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    let answers = Arc::default();
+    for sink in [first, second] {
+        echo_on(sink, None, &answers);
+    }
+    let mut test_trial = TestTrial::constant(100.0, 1);
+    test_trial.load.reuse = Reuse::NewPerOperation;
+    test_trial.connect_to = Some(format!("127.0.0.1:{port},127.0.0.2:{port}"));
+    for workers in [1, 2] {
+        test_trial.load.workers = Some(workers);
+        let (trial, _) = run(&test_trial, "http://nowhere.invalid".to_owned());
+        assert_eq!(trial.totals.total().succeeded, 100);
+        let note = format!(
+            "connections to nowhere.invalid: 50 to 127.0.0.1:{port}, 50 to 127.0.0.2:{port}"
+        );
+        assert!(trial.generator.notes.contains(&note), "{:?}", trial.generator.notes);
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 mod in_progress;
 mod users;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -38,6 +38,8 @@ pub(super) struct Journeys<C: Clock, N: Network, D: Driver> {
     /// Wakes the task that waits for the first entry of the heap.
     earlier: Notify,
     users: RefCell<Users>,
+    /// Connections of their own that those in progress have or may still open.
+    own_connections: Cell<u64>,
 }
 
 /// What comes due.
@@ -72,7 +74,21 @@ impl<C: Clock, N: Network, D: Driver> Journeys<C, N, D> {
             due: RefCell::default(),
             earlier: Notify::new(),
             users: RefCell::default(),
+            own_connections: Cell::new(0),
         }
+    }
+
+    /// Connections of their own that those in progress have or may still open.
+    pub(super) fn own_connections(&self) -> u64 {
+        self.own_connections.get()
+    }
+
+    fn promise(&self, connections: u64) {
+        self.own_connections.set(self.own_connections.get() + connections);
+    }
+
+    fn release(&self, connections: u64) {
+        self.own_connections.set(self.own_connections.get() - connections);
     }
 
     /// Forgets all of them.
@@ -207,7 +223,7 @@ pub(super) async fn run<C: Clock, N: Network, D: Driver>(state: Rc<WorkerState<C
     }
 }
 
-/// Begins a journey, or counts it as missed where too many are in progress.
+/// Begins a journey, or counts it as missed where that would exceed a limit.
 pub(super) fn begin<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
     start: JourneyStart,
@@ -215,14 +231,13 @@ pub(super) fn begin<C: Clock, N: Network, D: Driver>(
 ) {
     let operation = start.assignment.operation;
     let is_journey = state.workload.journey(operation).is_some();
-    if state.journeys.count() >= state.journeys_cap {
-        state.with_recorder(|recorder| recorder.miss(operation, start.intended_at));
-        state.report_journeys_cap(now);
+    if !state.admits_journey(operation, start.intended_at, now) {
         return;
     }
     if is_journey {
         state.with_recorder(|recorder| recorder.begin(operation, start.intended_at));
     }
+    state.journeys.promise(state.workload.own_connections(operation));
     let place = state.journeys.insert(InProgress::new(start));
     proceed(state, place, now);
 }
@@ -337,7 +352,9 @@ fn finish<C: Clock, N: Network, D: Driver>(
     for connections in journey.connections.drain(..).flatten() {
         connections.close_all();
     }
-    if state.workload.journey(journey.assignment.operation).is_some() {
+    let operation = journey.assignment.operation;
+    state.journeys.release(state.workload.own_connections(operation));
+    if state.workload.journey(operation).is_some() {
         record(state, &journey, abandoned);
     }
     if let Some(user) = journey.user {

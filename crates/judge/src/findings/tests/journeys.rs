@@ -108,3 +108,17 @@ fn journeys_that_could_not_begin_are_an_overload() {
     assert_eq!(trial.validity, Validity::Overload);
     assert_eq!(trial.accounting.missed, 0, "no operation was missed");
 }
+
+#[test]
+fn journeys_without_connections_have_a_cause_of_their_own() {
+    let mut made = ending(10, EndedAt::Missed);
+    made.trial.pool.journeys_unconnected = 400;
+    assert_eq!(found(&made, "overload"), None);
+    let claim = found(&made, "journey-connections").unwrap().claim;
+    assert!(claim.starts_with("400 of 4,000 planned journeys were never begun"), "{claim}");
+    let trial = &made.summary().arms[0].trials[0];
+    assert_eq!(trial.validity, Validity::Overload, "the load was not what was planned");
+    made.trial.pool.journeys_unconnected = 300;
+    assert!(found(&made, "overload").unwrap().claim.contains(": 100 of 4,000"));
+    assert!(found(&made, "journey-connections").is_some());
+}

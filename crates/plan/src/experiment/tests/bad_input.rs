@@ -425,7 +425,14 @@ fn an_address_that_cannot_be_is_refused() {
     assert!(at("http://127.0.0.1:8080/#top").contains("a target is scheme, host and port"));
     let place = "http://127.0.0.1:8080\"\nconnect_to = \"127.0.0.1:99999";
     assert!(at(place).contains("expected a place such as 127.0.0.1:8080"));
-    plan(&HOME.replace("http://127.0.0.1:8080", "http://a\"\nconnect_to = \"[::1]:80"));
+    for one in ["127.0.0.1:1,", "127.0.0.1:1,,127.0.0.2:1", "127.0.0.1:1 127.0.0.2:1"] {
+        let place = format!("http://127.0.0.1:8080\"\nconnect_to = \"{one}");
+        assert!(at(&place).contains("expected a place such as 127.0.0.1:8080"), "{one}");
+    }
+    for good in ["[::1]:80", "127.0.0.1:1, 127.0.0.2:1"] {
+        let place = format!("http://a\"\nconnect_to = \"{good}");
+        plan(&HOME.replace("http://127.0.0.1:8080", &place));
+    }
 }
 
 #[test]

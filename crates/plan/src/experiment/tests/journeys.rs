@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::plan::Arm;
 use crate::ramp::UserStage;
 
-const SHOP: &str = r#"
+pub(super) const SHOP: &str = r#"
 [target]
 url = "http://127.0.0.1:8080"
 
@@ -306,6 +306,35 @@ fn users_ramp_by_stages() {
     ] {
         let shown = refused(&load);
         assert!(shown.contains(message), "{shown}");
+    }
+}
+
+#[test]
+fn connections_of_journeys_are_told_apart_from_those_of_the_load() {
+    let described = |load: &str, connections: &str| {
+        let target = "[target]\nurl = \"http://127.0.0.1:8080\"";
+        let operation =
+            |name| format!("[[operation]]\nname = \"{name}\"\nhttp = {{ path = \"/\" }}");
+        let (a, b) = (operation("a"), operation("b"));
+        let journey = format!(
+            "[[journey]]\nname = \"j\"\nconnections = \"{connections}\"\nsteps = [\"a\", [\"a\", \"b\"]]"
+        );
+        plan(&format!("{target}\n[load]\n{load}\n{a}\n{b}\n{journey}")).describe()
+    };
+    for (load, connections, expected) in [
+        (
+            "rate = \"500/s\"",
+            "own",
+            "time-out 30s, at most 10000 connections of journeys' own, kept",
+        ),
+        ("rate = \"500/s\"\nconnections = 60", "own", ", at most 60 connections of journeys' own,"),
+        ("rate = \"500/s\"", "pool", "time-out 30s, 1000 connections, kept"),
+        ("users = 50", "own", "at most 100 connections of journeys' own"),
+        ("connections = 7", "own", "closed loop of 7 journeys at a time"),
+        ("connections = 7", "pool", "closed loop over 7 connections"),
+    ] {
+        let seen = described(load, connections);
+        assert!(seen.contains(expected), "{seen}");
     }
 }
 
