@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::application::{Application, python};
+use super::application::uvicorn;
 use super::{failures, only_journey, step, visit};
 use crate::lab::server::get;
 use crate::lab::{Lab, assert_measured, only_trial};
@@ -14,8 +14,7 @@ const PICTURE: usize = 70_000;
 #[test]
 fn fastapi_sees_each_user_s_own_token_orders_and_file() {
     let lab = Lab::new();
-    let uvicorn = ["-m", "uvicorn", "--port", "0", "--no-access-log", "--timeout-keep-alive", "60"];
-    let application = Application::start(python(&lab, &[&uvicorn[..], &["orders:app"]].concat()));
+    let application = uvicorn(&lab, "orders:app");
     let names = (0..USERS).map(|user| format!("user{user},secret of user{user}\n"));
     lab.write("accounts.csv", &format!("name,password\n{}", names.collect::<String>()));
     let picture: Vec<u8> = (0..PICTURE).map(|at| ((at * at) >> 3) as u8).collect();
