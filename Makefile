@@ -39,7 +39,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
 	PROOFLOAD_PROOF=1 cargo test --quiet -p search --lib -- index kill planted
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e acknowledged_is_found
-	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test simulated -- --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p shm-channel
 	PROOFLOAD_PROOF=1 cargo test --quiet -p exchange --test ways
 
