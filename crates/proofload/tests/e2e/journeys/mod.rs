@@ -1,5 +1,5 @@
 //! Journeys through web applications and servers that nobody here wrote: Django's admin, FastAPI, Express with sessions,
-//! nginx; and a server that knows which value belongs to which journey.
+//! nginx; and servers that know which value belongs to which journey.
 
 mod admin;
 mod application;
@@ -50,6 +50,11 @@ fn only_journey(trial: &TrialSummary) -> &Journey {
 fn step<'j>(journey: &'j Journey, name: &str) -> &'j StepTotals {
     let found = journey.steps.iter().find(|step| step.name == name);
     found.unwrap_or_else(|| panic!("no step {name}: {:?}", journey.steps))
+}
+
+/// Whether the long form is asked for.
+fn proof() -> bool {
+    std::env::var_os("PROOFLOAD_PROOF").is_some()
 }
 
 /// What the first failures were, for messages.
