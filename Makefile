@@ -34,13 +34,14 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p judge --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e -- journeys::admin journeys::nonces --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p judge --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e accepted_is_there
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
 	PROOFLOAD_PROOF=1 cargo test --quiet -p search --lib -- index kill planted
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e acknowledged_is_found
-	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test simulated -- --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p shm-channel
 	PROOFLOAD_PROOF=1 cargo test --quiet -p exchange --test ways
 

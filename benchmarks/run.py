@@ -6,9 +6,9 @@ machine hits all of them; what is reported is the ratio pair by pair, as median 
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
-exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py.
+exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search|exchange|edge]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge]
                  [--peer wrk] [--part origin]
 """
 
@@ -30,6 +30,7 @@ import time
 import edge
 import exchange
 import front
+import journeys
 import mail
 import registry
 import search
@@ -251,7 +252,7 @@ def machine():
                                  capture_output=True, text=True).stdout.strip(),
         "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
         "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"], r"nghttp2/[\d.]+"),
-        "ab": version(["ab", "-V"], r"Version [\d.]+"),
+        "ab": version(["ab", "-V"], r"Version [\d.]+"), "k6": version(["k6", "version"], r"k6 v[\d.]+"),
         "postfix": version([shutil.which("postconf") or "/usr/sbin/postconf", "-h", "mail_version"], r"[\d.]+\d"),
         "nats-server": version([shutil.which("nats-server") or "/usr/sbin/nats-server", "--version"], r"[\d.]+\d"),
     }
@@ -277,6 +278,8 @@ def page(results):
     if "memory" in results:
         lines += ["", "## Peak memory", "", "| operations | peak resident MiB |", "|---|---|"]
         lines += [f"| {count} | {memory / 2**20:.1f} |" for count, memory in results["memory"].items()]
+    if "journeys" in results:
+        lines += journeys.page(results["journeys"])
     if "registry" in results:
         lines += registry.page(results["registry"])
     if "mail" in results:
@@ -302,7 +305,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search", "exchange", "edge"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -316,6 +319,8 @@ def main():
         results["schedule"] = [measure_schedule(1_000, 3), measure_schedule(20_000, 3)]
     if asked.only in (None, "memory"):
         results["memory"] = measure_memory([100_000, 10_000_000])
+    if asked.only in (None, "journeys"):
+        results["journeys"] = journeys.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):
         results["registry"] = registry.measure(asked.rounds)
     if asked.only in (None, "mail"):

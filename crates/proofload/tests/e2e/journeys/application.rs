@@ -69,6 +69,12 @@ pub fn python(lab: &Lab, arguments: &[&str]) -> Command {
     command
 }
 
+/// An application for uvicorn, such as `orders:app`.
+pub fn uvicorn(lab: &Lab, application: &str) -> Application {
+    let options = ["--port", "0", "--no-access-log", "--timeout-keep-alive", "60", application];
+    Application::start(python(lab, &[&["-m", "uvicorn"], &options[..]].concat()))
+}
+
 /// Runs a Python program to its good end and returns what it prints.
 pub fn python_output(lab: &Lab, arguments: &[&str]) -> String {
     let ran = Ran::from(python(lab, arguments).output().expect("python"));

@@ -1,5 +1,5 @@
 //! Journeys through web applications and servers that nobody here wrote: Django's admin, FastAPI, Express with sessions,
-//! nginx; and a server that knows which value belongs to which journey.
+//! nginx; and servers that know which value belongs to which journey.
 
 mod admin;
 mod application;
@@ -51,6 +51,16 @@ fn only_journey(trial: &TrialSummary) -> &Journey {
 fn step<'j>(journey: &'j Journey, name: &str) -> &'j StepTotals {
     let found = journey.steps.iter().find(|step| step.name == name);
     found.unwrap_or_else(|| panic!("no step {name}: {:?}", journey.steps))
+}
+
+/// Only counts matter: a busy machine may leave everything else undecided.
+fn assert_counted(ran: &Ran) {
+    assert!(matches!(ran.code, 0 | 3), "{ran:?}");
+}
+
+/// Whether the long form is asked for.
+fn proof() -> bool {
+    std::env::var_os("PROOFLOAD_PROOF").is_some()
 }
 
 /// What the first failures were, for messages.

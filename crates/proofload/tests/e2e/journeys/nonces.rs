@@ -1,5 +1,7 @@
 //! A server that gives each journey a nonce with every answer and requires it in the next step: no value ever crosses
 //! journeys, and each row is used once.
+//!
+//! `PROOFLOAD_PROOF=1` performs a million steps over four workers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,8 +10,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::{failures, only_journey, visit};
-use crate::lab::{Lab, assert_measured, only_trial};
+use super::{assert_counted, failures, only_journey, proof, visit};
+use crate::lab::{Lab, only_trial};
 
 const STEPS: usize = 10;
 
@@ -26,27 +28,32 @@ fn no_value_crosses_journeys_that_share_connections() {
     chain("pool", 8_000);
 }
 
-/// Performs so many journeys of ten steps over two workers.
+/// Performs so many journeys of ten steps over two workers, or those of the proof.
 fn chain(connections: &str, journeys: u64) {
+    let (journeys, workers) = if proof() { (100_000, 4) } else { (journeys, 2) };
     let lab = Lab::new();
     let (url, seen) = server();
-    let rows = (0..journeys).fold("id\n".to_owned(), |rows, id| format!("{rows}{id}\n"));
-    lab.write("ids.csv", &rows);
-    let (ran, summary) = visit(&lab, &url, &experiment(connections, journeys));
+    let rows: Vec<String> = (0..journeys).map(|id| id.to_string()).collect();
+    lab.write("ids.csv", &format!("id\n{}\n", rows.join("\n")));
+    let (ran, summary) = visit(&lab, &url, &experiment(connections, journeys, workers));
     let trial = only_trial(&summary);
     assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
-    assert_measured(&ran, &summary);
+    assert_counted(&ran);
     assert_eq!(only_journey(trial).whole.succeeded, journeys);
     assert_eq!(trial.accounting.succeeded, journeys * STEPS as u64);
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     assert_eq!(seen.len() as u64, journeys, "every row");
     assert!(seen.values().all(|(_, steps)| *steps == STEPS), "once, and to its end");
+    println!(
+        "{connections}: {} steps, {} a second",
+        trial.accounting.succeeded, trial.rates.completed
+    );
 }
 
-fn experiment(connections: &str, journeys: u64) -> String {
+fn experiment(connections: &str, journeys: u64, workers: u32) -> String {
     let mut file = format!(
         "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\noperations = {journeys}\nconnections = 16\n\
-         workers = 2\nwarm_up = \"0s\"\n[[operation]]\nname = \"step0\"\n\
+         workers = {workers}\nwarm_up = \"0s\"\n[[operation]]\nname = \"step0\"\n\
          http = {{ path = \"/begin/{{{{row.id}}}}\" }}\ncapture = {{ nonce = \"$.nonce\" }}\n"
     );
     for step in 1..STEPS {

@@ -3,10 +3,10 @@
 
 use sha2::{Digest, Sha256};
 
-use super::application::{Application, python};
-use super::{failures, only_journey, step, visit};
+use super::application::uvicorn;
+use super::{assert_counted, failures, only_journey, step, visit};
 use crate::lab::server::get;
-use crate::lab::{Lab, assert_measured, only_trial};
+use crate::lab::{Lab, only_trial};
 
 const USERS: u64 = 40;
 const PICTURE: usize = 70_000;
@@ -14,8 +14,7 @@ const PICTURE: usize = 70_000;
 #[test]
 fn fastapi_sees_each_user_s_own_token_orders_and_file() {
     let lab = Lab::new();
-    let uvicorn = ["-m", "uvicorn", "--port", "0", "--no-access-log", "--timeout-keep-alive", "60"];
-    let application = Application::start(python(&lab, &[&uvicorn[..], &["orders:app"]].concat()));
+    let application = uvicorn(&lab, "orders:app");
     let names = (0..USERS).map(|user| format!("user{user},secret of user{user}\n"));
     lab.write("accounts.csv", &format!("name,password\n{}", names.collect::<String>()));
     let picture: Vec<u8> = (0..PICTURE).map(|at| ((at * at) >> 3) as u8).collect();
@@ -25,7 +24,7 @@ fn fastapi_sees_each_user_s_own_token_orders_and_file() {
     let (ran, summary) = visit(&lab, &application.url, &experiment(&digest));
     let trial = only_trial(&summary);
     assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
-    assert_measured(&ran, &summary);
+    assert_counted(&ran);
     let journey = only_journey(trial);
     assert_eq!(journey.whole.succeeded, USERS, "one journey for each row");
     let opened = trial.operations.iter().find(|one| one.name == "open").expect("it is there");

@@ -1,11 +1,22 @@
-//! nginx that redirects: how methods change, loops, and redirects that leave the origin.
+//! nginx that redirects, over HTTP/1.1 and HTTP/2: how methods change, loops, and redirects that leave the origin.
 
-use super::{failures, step, visit};
-use crate::lab::nginx::nginx;
+use super::{assert_counted, failures, step, visit};
+use crate::lab::nginx::nginx_listening;
 use crate::lab::server::NOBODY;
-use crate::lab::{Lab, assert_measured, only_trial};
+use crate::lab::{Lab, only_trial};
 
 const JOURNEYS: u64 = 20;
+
+/// How the requests are sent.
+struct Protocol {
+    /// The key of an operation.
+    key: &'static str,
+    /// The option with which nginx listens.
+    listen: &'static str,
+}
+
+const HTTP1: Protocol = Protocol { key: "http", listen: "" };
+const HTTP2: Protocol = Protocol { key: "http2", listen: "http2" };
 
 /// `/to/STATUS` leads to a page that shows the method and the length of the body that arrive there.
 fn server() -> String {
@@ -26,9 +37,10 @@ fn server() -> String {
 }
 
 /// An operation with this request.
-fn operation(name: &str, request: &str, expected: &str) -> String {
+fn operation(protocol: &Protocol, name: &str, request: &str, expected: &str) -> String {
+    let key = protocol.key;
     format!(
-        "[[operation]]\nname = \"{name}\"\nhttp = {{ {request} }}\nexpect = {{ status = 200, contains = \"{expected}\" }}\n"
+        "[[operation]]\nname = \"{name}\"\n{key} = {{ {request} }}\nexpect = {{ status = 200, contains = \"{expected}\" }}\n"
     )
 }
 
@@ -41,8 +53,17 @@ fn experiment(operations: &str, journeys: &str) -> String {
 
 #[test]
 fn nginx_redirects_within_its_origin_as_for_a_browser() {
+    redirected(&HTTP1);
+}
+
+#[test]
+fn nginx_redirects_over_http2_within_its_origin_as_for_a_browser() {
+    redirected(&HTTP2);
+}
+
+fn redirected(protocol: &Protocol) {
     let lab = Lab::new();
-    let (_nginx, port) = nginx(&lab, "redirects", &server());
+    let (_nginx, port) = nginx_listening(&lab, "redirects", &server(), protocol.listen);
     let mut operations = Vec::new();
     for (status, as_post) in [(301, false), (302, false), (303, false), (307, true), (308, true)] {
         let get = format!("path = \"/to/{status}\", auth = {{ bearer = \"abc\" }}, follow = 1");
@@ -57,14 +78,15 @@ fn nginx_redirects_within_its_origin_as_for_a_browser() {
         ("twice", "path = \"/twice\", follow = 2"),
     ];
     operations.extend(more.map(|(name, request)| (name.to_owned(), request.to_owned(), "GET,,,")));
-    let texts = operations.iter().map(|(name, request, shown)| operation(name, request, shown));
+    let texts =
+        operations.iter().map(|(name, request, shown)| operation(protocol, name, request, shown));
     let names: Vec<&str> = operations.iter().map(|(name, ..)| name.as_str()).collect();
     let journey = format!("[[journey]]\nname = \"redirected\"\nsteps = {names:?}\n");
     let file = experiment(&texts.collect::<String>(), &journey);
     let (ran, summary) = visit(&lab, &format!("http://127.0.0.1:{port}"), &file);
     let trial = only_trial(&summary);
     assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
-    assert_measured(&ran, &summary);
+    assert_counted(&ran);
     assert_eq!(trial.accounting.succeeded, names.len() as u64 * JOURNEYS);
     assert_eq!(trial.total.spans["connect"].count, JOURNEYS, "before operations begin");
     assert_eq!(trial.total.spans["redirects"].count, names.len() as u64 * JOURNEYS);
@@ -115,17 +137,26 @@ fn nginx_redirects_to_another_target_and_names_addresses_there() {
 
 #[test]
 fn redirects_that_lead_nowhere_end_their_journeys() {
+    lost(&HTTP1);
+}
+
+#[test]
+fn redirects_that_lead_nowhere_over_http2_end_their_journeys() {
+    lost(&HTTP2);
+}
+
+fn lost(protocol: &Protocol) {
     let lab = Lab::new();
-    let (_nginx, port) = nginx(&lab, "nowhere", &server());
+    let (_nginx, port) = nginx_listening(&lab, "nowhere", &server(), protocol.listen);
     let wrong = [
         ("loop", "more than 10 redirects; the next leads to "),
         ("elsewhere", "which is no target of this run"),
         ("secure", "which is no target of this run"),
     ];
     for (name, why) in wrong {
-        let operations = operation("shown", "path = \"/shown\"", "GET")
-            + &operation(name, &format!("path = \"/{name}\", follow = 10"), "GET")
-            + &operation("last", "path = \"/shown\"", "GET");
+        let operations = operation(protocol, "shown", "path = \"/shown\"", "GET")
+            + &operation(protocol, name, &format!("path = \"/{name}\", follow = 10"), "GET")
+            + &operation(protocol, "last", "path = \"/shown\"", "GET");
         let journey =
             format!("[[journey]]\nname = \"lost\"\nsteps = [\"shown\", \"{name}\", \"last\"]\n");
         let (_, summary) =

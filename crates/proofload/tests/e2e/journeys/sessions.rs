@@ -1,8 +1,8 @@
 //! Express with express-session: the cookie of a journey's session, which changes at login, and no other's.
 
 use super::application::{Application, node};
-use super::{failures, only_journey, visit};
-use crate::lab::{Lab, assert_measured, only_trial};
+use super::{assert_counted, failures, only_journey, visit};
+use crate::lab::{Lab, only_trial};
 
 const JOURNEYS: u64 = 200;
 
@@ -62,7 +62,7 @@ fn count(connections: &str) {
     let (ran, summary) = visit(&lab, &application.url, &experiment);
     let trial = only_trial(&summary);
     assert_eq!(trial.accounting.failed, 0, "{}", failures(trial));
-    assert_measured(&ran, &summary);
+    assert_counted(&ran);
     assert_eq!(only_journey(trial).whole.succeeded, JOURNEYS);
     assert_eq!(trial.accounting.succeeded, 12 * JOURNEYS);
 }

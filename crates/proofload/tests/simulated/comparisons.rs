@@ -1,34 +1,23 @@
-//! Whole experiments in virtual time: the results for two arms with a known difference.
+//! Two arms with a known difference, and what the comparison of them says.
 //!
-//! From the experiment file to the summary, the code is the same as in a real run; only clock and network are virtual.
 //! Each trial has a random effect of 3 %, like restarts of a real server. Without it, equal arms under one schedule
 //! would be too equal.
 
-use std::io;
-use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
-
-use drivers::AnyDriver;
-use engine::StopSignal;
-use engine::clock::{Clock, Virtual};
+use engine::clock::Virtual;
 use engine::transport::MemoryNetwork;
-use engine::trial::{Setup, TrialOutput, run_virtual_together};
-use judge::summarize::{Summariser, TrialInput};
-use plan::experiment::{self, Experiment, ExperimentContext, Inputs, KnownNames, Options};
+use judge::summarize::Summariser;
+use plan::experiment::Experiment;
 use plan::load::Model;
 use plan::plan::TrialPlan;
 use plan::randomness::{RandomStream, draw, unit};
 use plan::schedule::Schedule;
-use record::Window;
-use record::summary::{Change, Comparison, Run, Summary};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use tokio::sync::Mutex;
+use record::summary::{Change, Comparison, Summary};
+
+use crate::{Executed, add, exponential, is_proof, provenance, run, serve};
 
 const EXPERIMENTS: u64 = 20;
 /// Nanoseconds of service, on average.
 const SERVICE: f64 = 2e6;
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 const FILE: &str = r#"
 title = "Which arm is slower?"
@@ -52,26 +41,6 @@ baseline = "old"
 metrics = ["p50", "mean"]
 "#;
 
-struct Nowhere;
-
-impl Inputs for Nowhere {
-    fn env(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
-
-struct Protocols;
-
-impl KnownNames for Protocols {
-    fn protocols(&self) -> &[&str] {
-        drivers::protocol_names()
-    }
-}
-
 /// The true effects of the arms and of the machine.
 #[derive(Clone, Copy)]
 struct Truth {
@@ -94,42 +63,12 @@ const DUET: Truth =
 
 /// Number of simulated experiments: `few`, or 200 for the proof.
 fn experiments(few: u64) -> u64 {
-    if std::env::var_os("PROOFLOAD_PROOF").is_some() { 200 } else { few }
+    if is_proof() { 200 } else { few }
 }
 
 fn experiment(seed: u64, Truth { duet, load, .. }: Truth) -> Experiment {
-    let world = ExperimentContext { inputs: &Nowhere, known: &Protocols };
-    let options = Options { seed: Some(seed), ..Options::default() };
     let file = if duet { FILE.replace("[design]", "[design]\nduet = true") } else { FILE.into() };
-    let file = file.replace("LOAD", load);
-    experiment::load("comparison.toml", &file, world, &options).expect("a file without problems")
-}
-
-/// One server for all connections, first come, first served, with exponential service times.
-fn serve(network: &MemoryNetwork, clock: &Virtual, (name, seed): (&str, u64), mean: f64) {
-    let (clock, served) = (clock.clone(), Rc::new(Mutex::new(0_u64)));
-    network.serve(name, move |mut stream: DuplexStream| {
-        let (clock, served) = (clock.clone(), Rc::clone(&served));
-        async move {
-            let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
-            loop {
-                let Ok(length @ 1..) = stream.read(&mut buffer).await else { return };
-                request.extend_from_slice(&buffer[..length]);
-                if !request.ends_with(b"\r\n\r\n") {
-                    continue;
-                }
-                request.clear();
-                let mut served = served.lock().await;
-                *served += 1;
-                let service = -unit(draw(seed, RandomStream::Content, *served)).ln() * mean;
-                clock.sleep_until(clock.now() + service as u64).await;
-                drop(served);
-                if stream.write_all(ANSWER).await.is_err() {
-                    return;
-                }
-            }
-        }
-    });
+    crate::load(&file.replace("LOAD", load), seed)
 }
 
 /// A standard normal number.
@@ -138,42 +77,19 @@ fn normal(seed: u64) -> f64 {
     (-2.0 * of(0).ln()).sqrt() * (std::f64::consts::TAU * of(1)).cos()
 }
 
-/// The output of one trial.
-type Left = (record::TrialFacts, Vec<Window>);
-
 /// Executes a trial, or both of a duet at once.
-fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<Left> {
+fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<Executed> {
     let (clock, network) = (Virtual::new(), MemoryNetwork::new());
     let seed =
         |trial: &TrialPlan| experiment.plan.seed.wrapping_mul(1_000) + u64::from(trial.index);
     let machine = (truth.machine * normal(!seed(&planned[0]))).exp();
-    let end = engine::EndSignal::new();
-    let mut setups = Vec::new();
     for trial in planned {
-        let (arm, own) = (&experiment.plan.arms[trial.arm], seed(trial));
+        let own = seed(trial);
         let slower = if trial.arm == 1 { truth.slower } else { 1.0 };
         let mean = SERVICE * slower * machine * (0.03 * normal(own)).exp();
-        serve(&network, &clock, (["old", "new"][trial.arm], own), mean);
-        setups.push(Setup {
-            driver: Arc::new(AnyDriver::of(["http"]).expect("HTTP is known")),
-            arm,
-            trial,
-            wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-            calendar: String::new,
-            keep_samples: None,
-            real_time: true,
-            stop: StopSignal::new(),
-            end: end.clone(),
-        });
+        serve(&network, &clock, ["old", "new"][trial.arm], exponential(own, mean));
     }
-    let mut windows = vec![Vec::new(); planned.len()];
-    let network = network.clone();
-    let trials = run_virtual_together(&setups, &clock, network, 1, &mut |place, output| {
-        if let TrialOutput::Window(window) = output {
-            windows[place].push(window);
-        }
-    });
-    trials.expect("trials").into_iter().zip(windows).collect()
+    run(experiment, planned, &clock, network)
 }
 
 fn carried_out(seed: u64, truth: Truth) -> Summary {
@@ -181,32 +97,9 @@ fn carried_out(seed: u64, truth: Truth) -> Summary {
     let mut summariser = Summariser::new(&experiment.plan);
     let together = |one: &TrialPlan, next: &TrialPlan| one.duet && one.block == next.block;
     for planned in experiment.plan.trials.chunk_by(together) {
-        for (trial, windows) in execute(&experiment, planned, truth) {
-            let show = |show: &mut dyn FnMut(&Window)| {
-                windows.iter().for_each(show);
-                Ok(())
-            };
-            summariser
-                .add(TrialInput { trial: &trial, spans: &[], windows: &show })
-                .expect("in memory");
-        }
+        execute(&experiment, planned, truth).iter().for_each(|one| add(&mut summariser, one));
     }
     summariser.finish(provenance(&experiment))
-}
-
-fn provenance(experiment: &Experiment) -> Run {
-    let plan = &experiment.plan;
-    Run {
-        id: "virtual".to_owned(),
-        started_at: "2026-01-01T00:00:00Z".to_owned(),
-        seed: plan.seed,
-        plan_hash: plan.hash(),
-        version: "0".to_owned(),
-        title: plan.title.clone(),
-        question: None,
-        machine: Default::default(),
-        command: Vec::new(),
-    }
 }
 
 fn is_changed(one: &Comparison) -> bool {
