@@ -23,6 +23,9 @@ pub use capture::{Capture, CaptureSource, Decode};
 pub use condition::{Condition, Test};
 pub use memory::{Captured, Memory, MemoryFull, VALUE_LIMIT, VALUES_LIMIT};
 
+/// What joins the names of operations that a step performs at the same time.
+pub const TOGETHER: &str = " + ";
+
 /// Steps of the longest journey.
 pub const STEPS_LIMIT: usize = 100;
 /// Operations that a journey performs at the same time, at most: as many as a browser has connections to one host.
@@ -143,7 +146,9 @@ impl Step {
         match self {
             Self::Think(think) => format!("think {:?}", think.mean()),
             Self::Do(action) => name(&action.operation).to_owned(),
-            Self::Together(together) => together.iter().map(name).collect::<Vec<_>>().join(" + "),
+            Self::Together(together) => {
+                together.iter().map(name).collect::<Vec<_>>().join(TOGETHER)
+            }
         }
     }
 

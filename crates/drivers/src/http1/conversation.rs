@@ -2,7 +2,7 @@
 //!
 //! A small operation costs one write and one read: tokio knows after a short read that a socket is
 //! drained, and does not try again before it is readable. So the buffer must be larger than the
-//! usual answer.
+//! usual answer: it doubles after a read that filled it.
 //!
 //! Not here: what the bytes mean (see `codec` and `answer`).
 
@@ -22,6 +22,9 @@ use super::codec::protocol_error::ProtocolError;
 use super::cookies;
 use super::redirect::Redirection;
 use super::request::{self, RenderBuffers, RenderContext};
+
+/// Bytes of a read at first; thousands of connections at a time should not hold more than they need.
+const FIRST_READ: usize = 8 * 1024;
 
 /// Memory that a body may leave behind in a connection for the next one.
 const IDLE_LIMIT: usize = 1024 * 1024;
@@ -76,7 +79,7 @@ pub struct WriteBuffer {
 /// What was read and not yet understood.
 #[derive(Debug)]
 pub struct ReadBuffer {
-    buffer: Box<[u8]>,
+    buffer: Vec<u8>,
     taken: usize,
     filled: usize,
     /// Length of the head when it was last found to be incomplete.
@@ -254,7 +257,7 @@ impl WriteBuffer {
 
 impl Default for ReadBuffer {
     fn default() -> Self {
-        let buffer = vec![0; HEAD_LIMIT].into_boxed_slice();
+        let buffer = vec![0; FIRST_READ];
         Self { buffer, taken: 0, filled: 0, tried: 0, known: CachedHead::default() }
     }
 }
@@ -334,6 +337,9 @@ impl ReadBuffer {
     }
 
     fn make_room(&mut self) {
+        if self.filled == self.buffer.len() && self.buffer.len() < HEAD_LIMIT {
+            self.buffer.resize((2 * self.buffer.len()).min(HEAD_LIMIT), 0);
+        }
         if self.taken > 0 {
             self.buffer.copy_within(self.taken..self.filled, 0);
             self.filled -= self.taken;

@@ -184,7 +184,7 @@ fn achieved(tried: &[SearchTrial], low: f64) -> Option<f64> {
         .iter()
         .filter(|one| one.step.rate == low && one.result == StepResult::Pass)
         .filter_map(|one| only_trial(&one.summary));
-    mean(passed.map(|trial| trial.rates.goodput))
+    mean(passed.map(step::achieved))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

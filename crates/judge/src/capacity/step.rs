@@ -1,7 +1,10 @@
 //! The result of one trial of the search.
 
+use std::collections::BTreeSet;
+
+use plan::journey::TOGETHER;
 use record::Role;
-use record::summary::{CapacityStep, Finding, Judgement, StepResult, Summary};
+use record::summary::{CapacityStep, Finding, Judgement, StepResult, Summary, TrialSummary};
 use stats::capacity::search::Purpose;
 
 use super::search_trial::{SearchTrial, only_trial};
@@ -44,6 +47,20 @@ fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s Finding> {
     summary.findings.iter().find(|finding| finding.code == code)
 }
 
+/// What was completed of what the load counts, each second: journeys, where there are any, and operations that are
+/// part of none.
+pub(super) fn achieved(trial: &TrialSummary) -> f64 {
+    if trial.journeys.is_empty() {
+        return trial.rates.goodput;
+    }
+    let steps = trial.journeys.iter().flat_map(|journey| &journey.steps);
+    let steps: BTreeSet<&str> = steps.flat_map(|step| step.name.split(TOGETHER)).collect();
+    let alone = trial.operations.iter().filter(|one| !steps.contains(one.name.as_str()));
+    let journeys = trial.journeys.iter().map(|journey| journey.whole.succeeded);
+    let succeeded: u64 = journeys.chain(alone.map(|one| one.succeeded)).sum();
+    succeeded as f64 * 1e9 / trial.phases.measure_ns.max(1) as f64
+}
+
 /// The step for the summary; `None` for a trial that ended before it began.
 pub(super) fn of(tried: &SearchTrial) -> Option<CapacityStep> {
     let trial = only_trial(&tried.summary)?;
@@ -57,7 +74,7 @@ pub(super) fn of(tried: &SearchTrial) -> Option<CapacityStep> {
         rate: tried.step.rate,
         duration_ns: (tried.step.seconds * 1e9).round() as u64,
         result: tried.result,
-        achieved: trial.rates.goodput,
+        achieved: achieved(trial),
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
         failed_ratio: (1.0 - succeeded).clamp(0.0, 1.0),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plan::journey::TOGETHER;
 use record::summary::{Journey, Operation, Severity, TrialSummary};
 use record::{FailureKind, StepTotals};
 
@@ -143,7 +144,7 @@ fn others(steps: usize) -> String {
 
 /// Whether a step performs this operation: a step is named by its operations.
 fn performs(step: &StepTotals, operation: &Operation) -> bool {
-    step.name.split(" + ").any(|name| name == operation.name)
+    step.name.split(TOGETHER).any(|name| name == operation.name)
 }
 
 /// The most frequent kind among the failures of the step's operations. Where none of them failed, as when `until` was

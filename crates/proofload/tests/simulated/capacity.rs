@@ -122,6 +122,8 @@ fn held(case: &Case) {
         let (low, high) = (found.low.expect("a low end"), found.high.expect("a high end"));
         println!("{}: {low:.1} – {high:.1} after {} trials", case.criterion, found.steps.len());
         assert!(high / low < 1.5, "seed {seed}: an interval that wide holds anything");
+        let achieved = found.achieved.expect("a rate of visits");
+        assert!((achieved / low - 1.0).abs() < 0.2, "seed {seed}: {achieved} visits a second");
         held += u64::from(low <= case.truth && case.truth <= high);
     }
     println!("{}: {held} of {searches} intervals hold {:.1}", case.criterion, case.truth);

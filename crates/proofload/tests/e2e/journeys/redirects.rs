@@ -94,8 +94,17 @@ fn redirected(protocol: &Protocol) {
 
 #[test]
 fn nginx_redirects_to_another_target_and_names_addresses_there() {
+    led(&HTTP1);
+}
+
+#[test]
+fn nginx_redirects_over_http2_to_another_target_and_names_addresses_there() {
+    led(&HTTP2);
+}
+
+fn led(protocol: &Protocol) {
     let lab = Lab::new();
-    let (_other, other) = nginx(&lab, "other", &server());
+    let (_other, other) = nginx_listening(&lab, "other", &server(), protocol.listen);
     let there = format!("http://localhost:{other}");
     let here = format!(
         "keepalive_requests 1000000; default_type application/json;
@@ -103,21 +112,21 @@ fn nginx_redirects_to_another_target_and_names_addresses_there() {
          location = /back {{ return 302 {there}/to/301; }}
          location = /next {{ return 200 '{{\"next\": \"{there}/shown?a=b\"}}'; }}"
     );
-    let (_nginx, port) = nginx(&lab, "here", &here);
-    let capture = "[[operation]]\nname = \"next\"\nhttp = { path = \"/next\" }\n\
-                   capture = { next = \"$.next\" }\n";
+    let (_nginx, port) = nginx_listening(&lab, "here", &here, protocol.listen);
     let auth = "auth = { bearer = \"abc\" }";
+    let followed = format!("path = \"/away\", follow = 1, {auth}");
+    let form = format!("path = \"/away\", form = {{ a = 1 }}, follow = 1, {auth}");
+    let back = format!("path = \"/back\", follow = 2, {auth}");
+    let given = format!("url = \"{{{{next.next}}}}\", {auth}");
+    let fixed = format!("url = \"{there}/shown\"");
     let operations = [
-        operation("away", &format!("path = \"/away\", follow = 1, {auth}"), "GET,,,"),
-        operation(
-            "form",
-            &format!("path = \"/away\", form = {{ a = 1 }}, follow = 1, {auth}"),
-            "POST,3,,",
-        ),
-        operation("back", &format!("path = \"/back\", follow = 2, {auth}"), "GET,,,"),
-        capture.to_owned(),
-        operation("given", &format!("url = \"{{{{next.next}}}}\", {auth}"), "GET,,Bearer abc,"),
-        operation("fixed", &format!("url = \"{there}/shown\""), "GET,,,"),
+        operation(protocol, "away", &followed, "GET,,,"),
+        operation(protocol, "form", &form, "POST,3,,"),
+        operation(protocol, "back", &back, "GET,,,"),
+        operation(protocol, "next", "path = \"/next\"", "next"),
+        "capture = { next = \"$.next\" }\n".to_owned(),
+        operation(protocol, "given", &given, "GET,,Bearer abc,"),
+        operation(protocol, "fixed", &fixed, "GET,,,"),
     ];
     for connections in ["own", "pool"] {
         let journey = format!(
