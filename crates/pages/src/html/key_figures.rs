@@ -51,6 +51,8 @@ fn throughput(trial: &TrialSummary) -> KeyFigure {
     let open = trial.load.model == Model::Open;
     let detail = if open {
         format!("of {} offered", number::rate(trial.rates.offered))
+    } else if trial.load.users.is_some() {
+        times::actors(trial)
     } else {
         "closed load".to_owned()
     };

@@ -46,6 +46,7 @@ pub fn load(trial: &TrialSummary) -> String {
     let offered = match (&load.arrivals, load.offered_rate) {
         (Some(arrivals), Some(rate)) => format!("open load, {arrivals}, {}", number::rate(rate)),
         (Some(arrivals), None) => format!("open load, {arrivals}"),
+        (None, _) if load.users.is_some() => times::actors(trial),
         (None, _) => format!("closed load, {}", times::actors(trial)),
     };
     let phases = &trial.phases;
@@ -64,6 +65,7 @@ pub fn load_in_short(trial: &TrialSummary) -> String {
     let (load, lag) = (&trial.load, &trial.generator.dispatch_lag);
     let model = match &load.arrivals {
         Some(arrivals) => format!("open load, {arrivals}"),
+        None if load.users.is_some() => times::actors(trial),
         None => "closed load".to_owned(),
     };
     let workers = if load.workers == 1 { "worker" } else { "workers" };
