@@ -150,7 +150,8 @@ async fn allocations_of_mail(table: &str) -> u64 {
     let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
     let server = keep_mail(theirs.expect("a connection").0);
     let place = Address::Memory("mail".into());
-    let endpoint = Endpoint { authority: "x".into(), address: place, tls: None, upgrade: None };
+    let endpoint =
+        Endpoint { authority: "x".into(), address: place, tls: None, upgrade: None, is_web: true };
     let client = async {
         let mut exchange = Exchange::new(stand::Ticks::default());
         let stream = Stream::Tcp(ours.expect("a connection"));
@@ -203,7 +204,13 @@ async fn allocations_of_stream(table: &str, operations: u64) -> u64 {
     let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
     let server = answer_streams(theirs.expect("a connection").0);
     let place = Address::Memory("target".into());
-    let endpoint = Endpoint { authority: "x:1".into(), address: place, tls: None, upgrade: None };
+    let endpoint = Endpoint {
+        authority: "x:1".into(),
+        address: place,
+        tls: None,
+        upgrade: None,
+        is_web: true,
+    };
     let mut exchange = Exchange::new(stand::Ticks::default());
     let stream = Stream::Tcp(ours.expect("a connection"));
     let connected = Http2.connect(&operation, &endpoint, stream, &mut exchange).await;

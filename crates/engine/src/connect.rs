@@ -65,6 +65,17 @@ pub struct Route<'a, N, D: Driver> {
 }
 
 impl<N: Network, D: Driver> Route<'_, N, D> {
+    /// The place of this call's target.
+    ///
+    /// Errors: its address is no target; the kind of failure and what was seen
+    pub fn first(&self, call: &Call) -> Result<usize, (FailureKind, String)> {
+        match self.driver.origin(self.operation, call, &self.endpoints[self.target]) {
+            None => Ok(self.target),
+            Some(origin) => with_origin(self.endpoints, &origin, self.target)
+                .ok_or_else(|| (FailureKind::Redirect, no_target(&origin))),
+        }
+    }
+
     /// A connection to the target of this call.
     ///
     /// Errors: the kind of failure and what was seen
@@ -73,13 +84,7 @@ impl<N: Network, D: Driver> Route<'_, N, D> {
         call: &Call,
         exchange: &mut Exchange<C>,
     ) -> Result<OpenedConnection<D>, (FailureKind, String)> {
-        let origin = self.driver.origin(self.operation, call, &self.endpoints[self.target]);
-        let target = match origin {
-            None => self.target,
-            Some(origin) => with_origin(self.endpoints, &origin, self.target)
-                .ok_or_else(|| (FailureKind::Redirect, no_target(&origin)))?,
-        };
-        self.connect(target, exchange).await
+        self.connect(self.first(call)?, exchange).await
     }
 
     /// A connection on which the operation goes on, and how far it has come; `None` if it has ended.

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use plan::journey::Connections;
+use plan::journey::{Connections, Journey};
 use plan::load::{Model, Reuse};
 use plan::plan::Arm;
 use record::Recorder;
@@ -81,7 +81,7 @@ pub struct Limits {
 impl Demand {
     /// The needs of this arm's load towards these targets.
     ///
-    /// Several targets are taken to share the load evenly.
+    /// Several targets are taken to share the load evenly, except for connections of journeys' own.
     pub fn of(arm: &Arm, targets: &[Endpoint], workers: usize) -> Self {
         let load = &arm.load;
         let places = targets.len().max(1) as u64;
@@ -98,7 +98,7 @@ impl Demand {
             connections: pooled + own,
             descriptors: of_pool + own * most,
             certain: if is_open { 0 } else { actors * most },
-            new_connections: new_connections(arm, targets) / places as f64,
+            new_connections: new_connections(arm, targets),
             is_local: targets.iter().all(Endpoint::is_local),
             workers: workers as u64,
             busy_poll: load.busy_poll,
@@ -138,20 +138,24 @@ fn files_with(connections: u64, limits: &Limits) -> u64 {
     limits.files_open + connections + FILES_MARGIN
 }
 
-/// New connections a second to all targets together; see [`Demand::new_connections`].
+/// New connections a second to the busiest target; see [`Demand::new_connections`].
 fn new_connections(arm: &Arm, targets: &[Endpoint]) -> f64 {
     let load = &arm.load;
     if !targets.iter().any(|one| matches!(one.address, Address::Tcp(_))) {
         return 0.0;
     }
     let always = load.reuse == Reuse::NewPerOperation;
-    let journeys = arm.journeys.iter();
-    let journeys = journeys.map(|one| (one.weight, always || one.connections == Connections::Own));
-    let operations = arm.operations.iter().filter(|one| !one.is_step);
-    let all = journeys.chain(operations.map(|one| (one.weight, always)));
-    let (opening, sum) = all.fold((0.0, 0.0), |(opening, sum), (weight, opens)| {
-        (if opens { opening + weight } else { opening }, sum + weight)
-    });
+    let pooled = arm.journeys.iter().filter(|one| one.connections == Connections::Pool);
+    let alone = arm.operations.iter().filter(|one| !one.is_step).map(|one| one.weight);
+    let pooled: f64 = pooled.map(|one| one.weight).chain(alone).sum();
+    let own = arm.journeys.iter().filter(|one| one.connections == Connections::Own);
+    let sum = pooled + own.map(|one| one.weight).sum::<f64>();
+    let to = |target| {
+        let each = |one: &Journey| one.certain_connections(&arm.operations, target) as f64;
+        arm.journeys.iter().map(|one| one.weight * each(one)).sum::<f64>()
+    };
+    let pooled = if always { pooled / targets.len() as f64 } else { 0.0 };
+    let opening = pooled + (0..targets.len()).map(to).fold(0.0, f64::max);
     if opening == 0.0 {
         return 0.0;
     }

@@ -180,18 +180,35 @@ impl Journey {
         if self.connections == Connections::Pool {
             return 0;
         }
-        let of_step = |step: &Step| {
-            let ways = step.operations().iter().enumerate().flat_map(|(lane, one)| {
-                let operation = &operations[*one];
-                let own = operation.target.index(0);
-                let reached = if operation.is_led() { 0..targets } else { own..own + 1 };
-                let lane = if operation.multiplexes { 0 } else { lane };
-                reached.map(move |target| (lane, target))
-            });
-            ways.collect::<Vec<_>>()
+        let reached = |one: &Operation| match one.is_led() {
+            true => (0..targets).collect(),
+            false => vec![one.target.index(0)],
         };
-        let used: BTreeSet<(usize, usize)> = self.steps.iter().flat_map(of_step).collect();
-        used.len() as u64
+        self.lanes(operations, reached).len() as u64
+    }
+
+    /// Connections of its own that it certainly opens to this target.
+    pub fn certain_connections(&self, operations: &[Operation], target: usize) -> u64 {
+        if self.connections == Connections::Pool {
+            return 0;
+        }
+        let lanes = self.lanes(operations, |one| vec![one.target.index(0)]);
+        lanes.iter().filter(|(_, place)| *place == target).count() as u64
+    }
+
+    /// Places in its steps, each with a target that an operation there reaches.
+    fn lanes(
+        &self,
+        operations: &[Operation],
+        reached: impl Fn(&Operation) -> Vec<usize>,
+    ) -> BTreeSet<(usize, usize)> {
+        let steps = self.steps.iter().flat_map(|step| step.operations().iter().enumerate());
+        let lanes = steps.flat_map(|(lane, place)| {
+            let operation = &operations[*place];
+            let lane = if operation.multiplexes { 0 } else { lane };
+            reached(operation).into_iter().map(move |target| (lane, target))
+        });
+        lanes.collect()
     }
 
     /// Mean of all its pauses together.

@@ -38,11 +38,12 @@ impl Target {
     }
 }
 
-/// Scheme, host and port of a URL, and what follows them; `None` if it has no such beginning, or a placeholder in it.
+/// Scheme, host and port of a URL, and path and query; `None` if it has no such beginning, or a placeholder in it.
 pub fn split_url(text: &str) -> Option<(&str, &str)> {
     let host = text.find("://")? + "://".len();
     let end = text[host..].find(['/', '?', '#']).map_or(text.len(), |end| host + end);
     let (origin, rest) = text.split_at(end);
+    let rest = rest.split('#').next().unwrap_or_default();
     (!origin.contains("{{")).then_some((origin, rest))
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn has_credentials(url: &Url) -> bool {
 }
 
 /// The intended address, without the text between the scheme and an `@`.
-pub(crate) fn without_credentials(text: &str) -> String {
+pub fn without_credentials(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     match rest.rsplit_once('@') {
         Some((_, host)) if scheme.is_empty() => format!("…@{host}"),

@@ -88,12 +88,10 @@ async fn try_all(
         exchange.dialogue = Some(Vec::new());
         let (operation, endpoints) = (&compiled, endpoints.as_slice());
         let route = Route { driver, operation, endpoints, target, network: &Kernel };
+        let at = &endpoints[route.first(&call).unwrap_or(target)];
+        let name = &arm.operations[call.operation].name;
+        let _ = writeln!(tried.text, "operation {name} at {at}\n");
         let attempt = attempt(route, &call, &mut exchange);
-        let _ = writeln!(
-            tried.text,
-            "operation {} at {}\n",
-            arm.operations[call.operation].name, endpoints[target]
-        );
         let attempt = bounded(attempt, &clock, arm.load.timeout);
         let attempt = tokio::select! {
             done = attempt => done,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use engine::driver::Call;
 use engine::transport::Endpoint;
 use plan::rows::Rows;
+use plan::target::without_credentials;
 use plan::template::Template;
 use url::Url;
 
@@ -29,7 +30,7 @@ impl Address {
         self.template.render(call, self.rows.as_deref(), &mut text);
         let own = own.origin();
         let Some(url) = resolved(&own, &text) else {
-            return Some(format!("{:?}", String::from_utf8_lossy(&text)));
+            return Some(format!("{:?}", without_credentials(&String::from_utf8_lossy(&text))));
         };
         Some(origin_of(&url)).filter(|origin| *origin != own)
     }
@@ -59,7 +60,7 @@ mod tests {
         let template = Template::compile(text, Default::default(), Default::default()).unwrap();
         let address = Place::Tcp(Vec::new());
         let authority = "a.example:8080".to_owned();
-        let own = Endpoint { authority, address, tls: None, upgrade: None };
+        let own = Endpoint { authority, address, tls: None, upgrade: None, is_web: true };
         let mut target = Vec::new();
         append_target(OWN, text.as_bytes(), &mut target);
         let address = Address { template, rows: None };
@@ -87,8 +88,8 @@ mod tests {
             ("//b.example/x", "http://b.example", "/x"),
             ("http://a.example/", "http://a.example", "/"),
             ("http://user:word@b.example:80/", "http://b.example", "/"),
-            ("javascript:alert(1)", "null", "alert(1)"),
-            ("http://[", "\"http://[\"", "/"),
+            ("javascript:alert(1)", "javascript:", "alert(1)"),
+            ("http://a:b@[", "\"http://…@[\"", "/"),
         ] {
             assert_eq!(of(text), (Some(origin.to_owned()), target.to_owned()), "{text:?}");
         }

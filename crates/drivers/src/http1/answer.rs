@@ -58,9 +58,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Ends the operation with it; the connection is not used again, unless the operation only goes on elsewhere.
+    /// Ends the operation with it; the connection is not used again, unless there was a complete answer.
     pub fn end<C: Clock>(self, exchange: &mut Exchange<C>) -> Outcome {
-        let reusable = exchange.reusable && exchange.onward.is_some();
+        let reusable = exchange.reusable && self.kind == FailureKind::Redirect;
         let outcome = exchange.fail(self.kind, || self.detail);
         exchange.reusable = reusable;
         outcome

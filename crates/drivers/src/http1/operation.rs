@@ -119,6 +119,7 @@ impl Operation {
         let here = url.as_ref().map(redirect::origin_of).unwrap_or_default();
         let redirect = RedirectAnswer { status, head: &conversation.kept_head, url };
         let limit = self.check.continuation.follow;
+        exchange.reusable = answer.reusable;
         let origin = match conversation.redirection.follow(&redirect, method, limit)? {
             Followed::Within if answer.reusable => {
                 self.encode_request(conversation);
@@ -127,7 +128,6 @@ impl Operation {
             Followed::Within => here,
             Followed::To(origin) => origin,
         };
-        exchange.reusable = answer.reusable;
         Err(conversation.redirection.leave(origin, exchange))
     }
 

@@ -37,7 +37,8 @@ pub async fn probe<C: Clock>(
         }
         Err(failure) => (failure.end(exchange), Vec::new()),
     };
-    checks.extend(conversation.redirection.check());
+    let is_left = exchange.onward.is_some();
+    checks.extend(conversation.redirection.check(conversation.url(), is_left));
     let raw = &conversation.kept_body;
     let decoded = coding.and_then(|coding| decompression::decode(coding, raw).ok().flatten());
     Probe {

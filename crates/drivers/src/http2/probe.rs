@@ -36,7 +36,7 @@ pub async fn probe<C: Clock>(
         }
         Err(failure) => (failure.end(exchange), Vec::new()),
     };
-    checks.extend(slot.redirection.check());
+    checks.extend(slot.redirection.check(slot.url(), exchange.onward.is_some()));
     exchange.reusable = !slot.is_over();
     let raw = &slot.kept_body;
     let decoded = coding.and_then(|coding| decompression::decode(coding, raw).ok().flatten());

@@ -22,6 +22,8 @@ pub struct Endpoint {
     pub tls: Option<Tls>,
     /// TLS that the protocol may switch to later (`STARTTLS`); see [`super::secure`].
     pub upgrade: Option<Tls>,
+    /// Whether HTTP is spoken there, so that redirects and addresses in answers may lead there.
+    pub is_web: bool,
 }
 
 /// Where to connect.
@@ -111,7 +113,7 @@ impl Endpoint {
                 .ok_or_else(|| TransportError::url(&target.url, "the path is missing"))?;
             let authority = path.display().to_string();
             let address = Address::Channel(path.to_owned());
-            return Ok(Self { authority, address, tls: None, upgrade: None });
+            return Ok(Self { authority, address, tls: None, upgrade: None, is_web: false });
         };
         let host =
             host(&url).ok_or_else(|| TransportError::url(&target.url, "the host is missing"))?;
@@ -127,10 +129,11 @@ impl Endpoint {
         };
         let tls = |wanted: bool| wanted.then(|| Tls::new(target, &host)).transpose();
         let (tls, upgrade) = (tls(is_secure)?, tls(upgrades)?);
-        Ok(Self { authority, address, tls, upgrade })
+        let is_web = is_web(url.scheme());
+        Ok(Self { authority, address, tls, upgrade, is_web })
     }
 
-    /// Scheme, host and port, as far as they tell one web site from another (RFC 6454 section 6.2).
+    /// Scheme, host and port of a web site, as far as they tell one from another (RFC 6454 section 6.2).
     pub fn origin(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)
@@ -161,16 +164,23 @@ pub fn with_origin(endpoints: &[Endpoint], origin: &str, current: usize) -> Opti
         let tls = endpoints.get(place).and_then(|endpoint| endpoint.tls.as_ref());
         tls.map(|tls| tls.config.alpn_protocols.as_slice())
     };
-    let places = (0..endpoints.len()).filter(|&place| endpoints[place].origin() == origin);
+    let has_origin = |one: &Endpoint| one.is_web && one.origin() == origin;
+    let places = (0..endpoints.len()).filter(|&place| has_origin(&endpoints[place]));
     places.min_by_key(|&place| (place != current, protocols(place) != protocols(current)))
 }
 
-/// What is seen of an operation that an answer leads to an origin which no target has.
+/// What is seen of an operation that is led to this origin, which no target has. What has no origin is given as it is.
 pub fn no_target(origin: &str) -> String {
     let shown: String = origin.chars().take(SHOWN_LIMIT).collect();
-    format!(
-        "an answer leads to {shown}, which is no target of this run: add it to `also` of [target]"
-    )
+    if origin.split_once("://").is_some_and(|(scheme, _)| is_web(scheme)) {
+        format!("{shown} is no target of this run: add it to `also` of [target]")
+    } else {
+        format!("{shown} is not a valid http:// or https:// address")
+    }
+}
+
+fn is_web(scheme: &str) -> bool {
+    matches!(scheme, "http" | "https")
 }
 
 impl fmt::Display for Endpoint {
@@ -294,6 +304,38 @@ mod tests {
         assert_eq!(tls("https://127.0.0.1"), (true, false));
         assert_eq!(tls("smtp://127.0.0.1"), (false, true));
         assert_eq!(tls("smtps://127.0.0.1"), (true, false));
+    }
+
+    #[test]
+    fn an_origin_belongs_to_web_sites_alone() {
+        let urls = [
+            "smtps://127.0.0.1",
+            "smtp://127.0.0.1:81",
+            "https://127.0.0.1:444",
+            "http://127.0.0.1:82",
+            "http://127.0.0.1:82",
+        ];
+        let endpoints = urls.map(|url| Endpoint::resolve(&target(url)).unwrap());
+        for (origin, current, expected) in [
+            ("https://127.0.0.1", 3, None),
+            ("http://127.0.0.1:81", 3, None),
+            ("https://127.0.0.1:444", 3, Some(2)),
+            ("http://127.0.0.1:82", 2, Some(3)),
+            ("http://127.0.0.1:82", 4, Some(4)),
+        ] {
+            assert_eq!(with_origin(&endpoints, origin, current), expected, "{origin} {current}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_is_named_with_one_thing_to_do() {
+        let also = "http://b.example is no target of this run: add it to `also` of [target]";
+        assert_eq!(no_target("http://b.example"), also);
+        for other in ["javascript:", "ftp:", "\"http://[\"", ""] {
+            let expected = format!("{other} is not a valid http:// or https:// address");
+            assert_eq!(no_target(other), expected);
+        }
+        assert!(no_target(&format!("http://{}", "x".repeat(64 * 1024))).len() < 400);
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn the_next_address_is_tried() {
             address: Address::Tcp(vec![closed_address(), open_address]),
             tls: None,
             upgrade: None,
+            is_web: true,
         };
         let mut exchange = Exchange::new(Counting::default());
         Kernel.open(&endpoint, &mut exchange).await.map(|stream| (stream, exchange)).unwrap()
@@ -115,6 +116,7 @@ fn addresses_take_turns_within_their_family() {
         address: Address::Tcp(vec![first, closed_address(), second, third, other_family]),
         tls: None,
         upgrade: None,
+        is_web: true,
     };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().build_local(Default::default());
@@ -151,6 +153,7 @@ fn an_address_that_stays_silent_is_passed_over() {
         address: Address::Tcp(vec![silent, open_address]),
         tls: None,
         upgrade: None,
+        is_web: true,
     };
     // This clock never lets anybody wait.
     let mut exchange = Exchange::new(Counting::default());
@@ -391,6 +394,7 @@ fn an_address_of_the_virtual_network_is_not_for_the_kernel() {
         address: Address::Memory("x".into()),
         tls: None,
         upgrade: None,
+        is_web: true,
     };
     let mut exchange = Exchange::new(Counting::default());
     let (kind, _) = block_on(Kernel.open(&endpoint, &mut exchange)).unwrap_err();

@@ -154,5 +154,11 @@ fn listen(collectors: &mut [Collector<'_>], messages: &Receiver<(usize, Message)
 pub(super) fn endpoint(url: &str) -> Endpoint {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = host.split('/').next().unwrap_or(host).to_owned();
-    Endpoint { address: Address::Memory(authority.clone()), authority, tls: None, upgrade: None }
+    Endpoint {
+        address: Address::Memory(authority.clone()),
+        authority,
+        tls: None,
+        upgrade: None,
+        is_web: true,
+    }
 }

@@ -112,7 +112,7 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
             "compare the `capture` with an answer: `proofload check --try` shows both"
         }
         (FailureKind::Redirect, _) => {
-            "raise `follow`, or name the address that the redirect leads to"
+            "raise `follow`, or add the place that the redirect leads to to `also` of [target]"
         }
         (FailureKind::TooLarge, _) => "ask for less, or leave out expectations on the body",
         (FailureKind::Permanent | FailureKind::Transient, _) => {

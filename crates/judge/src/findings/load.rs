@@ -78,8 +78,8 @@ pub const JOURNEY_CONNECTIONS: FindingKind = FindingKind {
         }
         let (_, planned) = validity::missed_journeys(case.trial);
         let claim = format!(
-            "{} of {} planned journeys were never begun, because others had all {} connections that journeys may have \
-             of their own",
+            "{} of {} planned journeys were never begun, because others had all connections of their own that \
+             journeys may have ({})",
             count(unconnected),
             count(planned),
             count(u64::from(case.trial.load.connections)),

@@ -210,6 +210,7 @@ impl Reading<'_> {
         let inputs = self.world.inputs;
         let manner = self.world.known.manner(&operation.protocol);
         let entry = operation.table.get("url").filter(|_| manner.scheme == "http");
+        self.problems.extend(entry.and_then(|entry| without_host(&entry.node)));
         let url = entry.and_then(|entry| Some((split_url(entry.node.as_str()?)?.0, entry)));
         let target = match (own, url) {
             (Some(node), None) => target::own(node, self.shared, inputs, self.problems),
@@ -251,6 +252,11 @@ impl Reading<'_> {
             reader.missing("file", "file = \"targets.txt\"");
         }
         self.problems.extend(reader.finish());
+        if let Some(entry) = operation.table.get("url") {
+            let what = "`url` and `targets` exclude each other";
+            let problem = Diagnostic::new(entry.key_span, what, "the file has the addresses");
+            self.problems.push(problem);
+        }
         let Some((file, span)) = file else { return };
         match request_list::read(file, format, self.world.inputs) {
             Ok(list) => {
@@ -293,6 +299,14 @@ impl Reading<'_> {
             self.targets.len() - 1
         })
     }
+}
+
+/// A `url` that is never a whole address.
+fn without_host(node: &Node) -> Option<Diagnostic> {
+    node.as_str().filter(|text| split_url(text).is_none() && !text.contains("{{"))?;
+    let message = format!("`url` must be a whole address, got {}", node.shown());
+    let problem = Diagnostic::new(node.span, message, "has no scheme and host");
+    Some(problem.with_hint("write a path at the operation's target as `path`"))
 }
 
 fn name(reader: &mut Reader<'_>, place: usize) -> String {

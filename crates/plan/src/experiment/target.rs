@@ -34,9 +34,29 @@ pub(super) fn shared(
         None => &[],
     };
     problems.extend(reader.finish());
-    let also = listed.iter().filter_map(|node| own(node, Some(&target), inputs, problems));
-    let also = also.filter(|one| !one.url.is_empty()).collect();
+    let also = listed.iter().filter_map(|node| further(node, &target, inputs, problems)).collect();
     SharedTarget { target, also }
+}
+
+/// A target of `also`.
+fn further(
+    node: &Node,
+    shared: &Target,
+    inputs: &dyn Inputs,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Target> {
+    let before = problems.len();
+    let target = own(node, Some(shared), inputs, problems)?;
+    let scheme = target.url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let label = match (target.url.as_str(), scheme.as_str()) {
+        _ if problems.len() > before => return None,
+        ("", _) => "add `url`",
+        (_, "http" | "https") => return Some(target),
+        (url, _) if url.starts_with('{') => return Some(target),
+        _ => "expected http:// or https://",
+    };
+    problems.push(Diagnostic::new(node.span, "`also` takes addresses of web sites", label));
+    None
 }
 
 /// Reads a `target` table.

@@ -146,6 +146,7 @@ fn redirects_without_end_or_location_are_failures() {
     let detail = |answers: &[&[u8]]| {
         let (outcome, exchange, _) = performed(&twice, &call(0), answers);
         assert_eq!(outcome, Outcome::Failed(FailureKind::Redirect));
+        assert!(exchange.reusable, "each answer was complete");
         exchange.detail.expect("a detail")
     };
     let again = redirect(301, "/");
@@ -153,6 +154,9 @@ fn redirects_without_end_or_location_are_failures() {
     assert_eq!(detail(&[&again, &again, &again]), many);
     let nowhere = b"HTTP/1.1 302 X\r\ncontent-length: 0\r\n\r\n";
     assert_eq!(detail(&[nowhere]), "status 302 without a location");
+    let other = redirect(301, "http://user:word@b.example/");
+    let many = "more than 2 redirects; the next leads to http://…@b.example/";
+    assert_eq!(detail(&[&again, &again, &other]), many);
 }
 
 /// Performs an operation that goes on over a second connection: its outcome there, both requests, and where it went.
@@ -216,9 +220,11 @@ fn an_address_of_the_call_is_asked_for_path_and_query() {
     let line = requests[0].lines().next().expect("a line");
     let path = line.strip_prefix("GET /").and_then(|line| line.strip_suffix("/x?y&z=1 HTTP/1.1"));
     assert_eq!(path.map(str::len), Some(16), "{line}");
-    let literal = step("http = { url = \"http://example.test:8080?a\" }");
-    let (_, _, requests) = performed(&literal, &call(0), &[&answer("")]);
-    assert!(requests[0].starts_with("GET /?a HTTP/1.1\r\n"), "{}", requests[0]);
+    for literal in ["http://example.test:8080?a", "http://example.test:8080/?a#b?c"] {
+        let literal = step(&format!("http = {{ url = \"{literal}\" }}"));
+        let (_, _, requests) = performed(&literal, &call(0), &[&answer("")]);
+        assert!(requests[0].starts_with("GET /?a HTTP/1.1\r\n"), "{}", requests[0]);
+    }
 }
 
 #[test]
@@ -351,8 +357,31 @@ fn what_a_step_did_is_shown() {
             [
                 ("status is 2xx, 3xx", "200"),
                 ("capture `sid` from cookie sid", "7"),
-                ("1 redirect followed", "/home"),
+                ("1 redirect followed", "http://example.test:8080/home"),
             ]
         );
+    });
+}
+
+#[test]
+fn a_redirect_that_leads_to_no_target_is_not_shown_as_followed() {
+    let operation = step("http = { follow = 2 }");
+    run(async {
+        let (mut conversation, mut peer) = memory(64 * 1024);
+        let mut exchange = exchange(&operation);
+        let serve = async {
+            peer.read_head().await;
+            peer.send(&[&redirect(302, "/a?b")]).await;
+            peer.read_head().await;
+            peer.send(&[&redirect(302, "ftp://b.example/")]).await;
+        };
+        operation.encode(&mut conversation, &call(0));
+        let (seen, ()) = tokio::join!(probe(&operation, &mut conversation, &mut exchange), serve);
+        assert_eq!(seen.outcome, Outcome::Failed(FailureKind::Redirect));
+        let detail = "ftp: is not a valid http:// or https:// address";
+        assert_eq!(seen.detail.as_deref(), Some(detail));
+        let checks: Vec<_> = seen.checks.into_iter().map(|one| (one.text, one.seen)).collect();
+        let url = "http://example.test:8080/a?b".to_owned();
+        assert_eq!(checks, [("1 redirect followed".to_owned(), url)]);
     });
 }

@@ -23,6 +23,7 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
         address: Address::Memory("example".into()),
         tls: None,
         upgrade: None,
+        is_web: true,
     };
     run(async {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);

@@ -36,7 +36,13 @@ pub fn operation(text: &str) -> Operation {
 
 pub fn endpoint() -> Endpoint {
     let address = Address::Memory("target".into());
-    Endpoint { authority: "example.test:8080".into(), address, tls: None, upgrade: None }
+    Endpoint {
+        authority: "example.test:8080".into(),
+        address,
+        tls: None,
+        upgrade: None,
+        is_web: true,
+    }
 }
 
 pub fn call(sequence: u64) -> Call {

@@ -264,6 +264,7 @@ fn a_stream_that_passes_no_memory_is_refused() {
         address: Address::Memory("x".into()),
         tls: None,
         upgrade: None,
+        is_web: false,
     };
     let refused = run(async {
         let stream = Stream::Memory(tokio::io::duplex(64).0);

@@ -83,7 +83,7 @@ pub fn operation(text: &str) -> Operation {
 
 pub fn endpoint() -> Endpoint {
     let address = Address::Memory("target".into());
-    Endpoint { authority: "mail.example".into(), address, tls: None, upgrade: None }
+    Endpoint { authority: "mail.example".into(), address, tls: None, upgrade: None, is_web: false }
 }
 
 pub fn call(sequence: u64) -> Call {

@@ -66,14 +66,14 @@ fn what_journeys_need_of_the_machine_is_known_before() {
     let steps = vec![Step::Together(vec![0, 1]), think(1_000), Step::once(0)];
     let mut open = at_rate(100.0, 1, steps.clone());
     open.load.connections = 60;
-    assert_eq!(needs(&open), (60, 60, 0, 50.0), "over two targets");
+    assert_eq!(needs(&open), (60, 60, 0, 100.0), "one of each to either target");
     open.journeys[0].connections = Connections::Pool;
     assert_eq!(needs(&open), (120, 120, 0, 0.0));
     let think = Think::Fixed { pause: Duration::from_secs(1) };
     let model = Model::Users { users: 50, spawn_rate: f64::INFINITY, think, ramp: None };
     let mut users = visits(model, Duration::from_secs(1), steps);
     users.load.connections = 50;
-    assert_eq!(needs(&users), (100, 100, 50, 12.5), "two each, one for certain");
+    assert_eq!(needs(&users), (100, 100, 50, 25.0), "two each, one for certain");
 }
 
 /// Time that each connection takes the worker.

@@ -89,4 +89,33 @@ fn addresses_that_contradict_each_other_are_refused() {
     assert!(refused(url, port).contains("port 0 cannot be a target"));
     let also = format!("{url}\nalso = [\"b.example\"]");
     assert!(refused(&also, "http = {}").contains("expected an address such as"));
+    let listed = "http = { url = \"{{row.n}}\" }\ntargets = { file = \"targets.txt\" }";
+    assert!(refused(url, listed).contains("`url` and `targets` exclude each other"));
+    for relative in ["", "/x", "b.example"] {
+        let error = refused(url, &format!("http = {{ url = \"{relative}\" }}"));
+        let expected = format!("`url` must be a whole address, got \"{relative}\"");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+#[test]
+fn further_targets_are_web_sites() {
+    let check = |also: &str, label: Option<&str>| {
+        let file = format!(
+            "[target]\nurl = \"http://a.example\"\nalso = {also}\n[load]\nrate = \"5/s\"\n[[operation]]\nhttp = {{}}"
+        );
+        let error = read(&file, &Options::default()).err();
+        let expected = label.map(|label| ("`also` takes addresses of web sites", label));
+        let is_as_expected = match (&error, expected) {
+            (Some(error), Some((what, label))) => error.contains(what) && error.contains(label),
+            (error, expected) => error.is_none() && expected.is_none(),
+        };
+        assert!(is_as_expected, "{also}: {error:?}");
+    };
+    check("[\"HTTPS://b.example\", { unix_socket = \"x\" }]", None);
+    check("{}", Some("add `url`"));
+    check("[{ connect_to = \"127.0.0.1:81\" }]", Some("add `url`"));
+    for other in ["smtp://b.example", "ftp://b.example", "shm:///run/x"] {
+        check(&format!("\"{other}\""), Some("expected http:// or https://"));
+    }
 }

@@ -159,8 +159,8 @@ fn lost(protocol: &Protocol) {
     let (_nginx, port) = nginx_listening(&lab, "nowhere", &server(), protocol.listen);
     let wrong = [
         ("loop", "more than 10 redirects; the next leads to "),
-        ("elsewhere", "which is no target of this run"),
-        ("secure", "which is no target of this run"),
+        ("elsewhere", "is no target of this run"),
+        ("secure", "is no target of this run"),
     ];
     for (name, why) in wrong {
         let operations = operation(protocol, "shown", "path = \"/shown\"", "GET")
