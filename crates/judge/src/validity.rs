@@ -162,9 +162,12 @@ impl Waiting {
     fn moves_a_result(&self, trial: &TrialSummary, facts: &Facts) -> bool {
         let operations = (trial.total.succeeded + trial.total.failed).max(1) as f64;
         let response_ns = trial.total.response_time.mean_ns as f64;
+        // Whatever holds a process up delays all operations that are in flight then.
+        let in_flight = operations * response_ns / (trial.phases.measure_ns as f64).max(1.0);
+        let delay_ns = self.waited_ns / operations * in_flight.max(1.0);
         self.others_cores > CROWDED_FROM * facts.system_cores as f64
             && self.ratio() > CROWDED_FROM
-            && self.waited_ns / operations > LATE_LIMIT * response_ns
+            && delay_ns > LATE_LIMIT * response_ns
     }
 }
 

@@ -72,7 +72,8 @@ pub const CROWDED_ROW: FindingKind = FindingKind {
     title: "the system under test waited for its processors",
     explain: "Processes that the run started were ready to run and had no processor for more than 5 % of the time \
               in which they had work, because of programs that are no part of the run: these used more than 5 % of \
-              the system's processors, and the wait was more than 1 % of the response time. (Of all waiting, \
+              the system's processors, and the wait was more than 1 % of the response time, where a wait delays all \
+              operations that are in flight. (Of all waiting, \
               others are charged with their part of the processor time that was used: threads of the system wait \
               for each other, too.) Or the hypervisor took more than 5 % of processor time away. Times are then \
               longer, and rates lower, than those of the system alone. A criterion that passes has passed. A \

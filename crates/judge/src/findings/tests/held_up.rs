@@ -75,6 +75,21 @@ fn a_failure_that_others_may_have_caused_is_undecided_and_names_them() {
 }
 
 #[test]
+fn a_wait_delays_all_that_is_in_flight() {
+    // 300 in flight: the wait is 0.46 ms an operation, a 650th of its time, and yet it stood still for half of the trial.
+    let slow = |used: &Used| {
+        let mut made =
+            simulate(&file(LOAD, &["p99 < 20ms"]), 1_000, 10_000, |_| Op::answered(300 * MS));
+        crowd(&mut made.trial, used);
+        made.summary().criteria[0].result
+    };
+    assert_eq!(slow(&CROWDED), Judgement::Inconclusive);
+    // Here it waited for 5 % of the time in which it had work, but for less than 1 % of the trial.
+    let rarely = Used { ran_ms: 1_000, waited_ms: 90, programs_ms: 16_500 };
+    assert_eq!(slow(&rarely), Judgement::Fail);
+}
+
+#[test]
 fn what_passes_beside_others_has_passed_and_counts_are_judged() {
     assert_eq!(result("p99 < 40ms", &CROWDED), Judgement::Pass);
     assert_eq!(result("goodput > 900/s", &CROWDED), Judgement::Pass);
