@@ -36,9 +36,15 @@ fn is_fresh(folder: &Path, package: &str) -> bool {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
     let Some(built) = changed(&folder.join(format!("proofload-{package}"))) else { return false };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let own = root.join("systems").join(package).join("src");
+    let package = root.join("systems").join(package);
+    // A system may have further crates in its folder.
+    let is_source = |file: &PathBuf| {
+        let inner = file.strip_prefix(&package).unwrap_or(file);
+        inner.components().any(|part| part.as_os_str() == "src")
+    };
+    let own = files_below(&package).into_iter().filter(is_source);
     let shared = SHARED.iter().flat_map(|place| files_below(&root.join(place)));
-    files_below(&own).into_iter().chain(shared).all(|source| changed(&source) <= Some(built))
+    own.chain(shared).all(|source| changed(&source) <= Some(built))
 }
 
 /// The files in this folder and in those below it.

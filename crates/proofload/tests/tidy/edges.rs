@@ -211,6 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn a_crate_in_the_folder_of_another_has_edges_of_its_own() {
+        let files = [
+            ("crates/record/inner/Cargo.toml", "[package]\nname = \"inner\"\n"),
+            ("crates/record/inner/src/lib.rs", "//! x\nuse stats::Mean;\n"),
+            ("crates/record/src/lib.rs", "//! x\nuse stats::Mean;\nuse inner::Thing;\n"),
+        ];
+        let problems = check(&house(&files));
+        let found: Vec<_> = problems.iter().map(|one| (one.file.as_str(), one.line)).collect();
+        assert_eq!(found, [("crates/record/inner/src/lib.rs", 2), ("crates/record/src/lib.rs", 3)]);
+    }
+
+    #[test]
     fn modules_of_ones_own_are_no_edges() {
         let text = "//! x\nmod record;\npub use record::Thing;\nuse crate::report::X;\n";
         assert_eq!(check(&house(&[("crates/plan/src/lib.rs", text)])), []);

@@ -45,10 +45,10 @@ impl<'a> Source<'a> {
         self.test.get(line - 1).copied().unwrap_or(false)
     }
 
-    /// The folder of the crate: `crates/engine`.
+    /// The folder of the crate: `crates/engine`, or `systems/search/hnsw` within that of another.
     pub fn folder(&self) -> &str {
-        let mut parts = self.path.match_indices('/').skip(1);
-        parts.next().map_or("", |(end, _)| &self.path[..end])
+        let ends = ["/src/", "/tests/", "/examples/"].map(|kind| self.path.find(kind));
+        ends.into_iter().flatten().min().map_or("", |end| &self.path[..end])
     }
 }
 
@@ -187,6 +187,7 @@ mod tests {
         let lines: Vec<usize> = source.lines().map(|(number, _)| number).collect();
         assert_eq!(lines, [1, 6]);
         assert_eq!(source.folder(), "crates/x");
+        assert_eq!(Source::new("systems/x/y/tests/src/a.rs", text).folder(), "systems/x/y");
         assert_eq!(Source::new("crates/x/tests/a.rs", text).lines().count(), 0);
     }
 

@@ -1,8 +1,5 @@
 //! Vector to rows: the nearest by cosine, among those that a filter admits.
 
-mod append_list;
-mod dot;
-mod graph;
 pub mod local;
 pub mod remote;
 

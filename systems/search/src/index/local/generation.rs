@@ -6,11 +6,10 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hnsw::{AppendList, Graph, Shape};
 use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
-use crate::index::append_list::AppendList;
-use crate::index::graph::{Graph, Shape};
 
 /// No slot, at the end of a chain.
 const NOBODY: u32 = u32::MAX;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use hnsw::{Graph, Shape};
+
 use super::generation::{Generation, NewRow, Published, Row};
 use super::intake::CheckedRow;
-use crate::index::graph::{Graph, Shape};
 
 /// A generation and its changes. There is one writer at a time.
 #[derive(Debug)]

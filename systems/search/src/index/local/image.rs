@@ -11,9 +11,9 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
+use hnsw::{Graph, Shape};
 
 use super::generation::Published;
-use crate::index::graph::{Graph, Shape};
 
 const MAGIC: &[u8; 8] = b"plsearch";
 const VERSION: u32 = 2;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use hnsw::Shape;
 use serde::Serialize;
 
 use crate::api_error::{ApiError, Code};
-use crate::index::graph::Shape;
 
 /// Longest vector.
 const LONGEST: usize = 1 << 14;

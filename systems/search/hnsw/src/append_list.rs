@@ -9,25 +9,29 @@ const FIRST: u32 = 1_024;
 const SEGMENTS: usize = 23;
 
 /// Elements by number. An element stays in place until the list is dropped.
+///
+/// Memory for 1,024 elements is reserved at once, and then for as many again as there are and 1,024.
 #[derive(Debug)]
-pub(crate) struct AppendList<T> {
+pub struct AppendList<T> {
     segments: [OnceLock<Box<[OnceLock<T>]>>; SEGMENTS],
 }
 
 impl<T> AppendList<T> {
     /// An empty one.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { segments: [const { OnceLock::new() }; SEGMENTS] }
     }
 
-    /// What was put there, if anything was.
-    pub(crate) fn get(&self, at: u32) -> Option<&T> {
+    /// What was put there, if anything was. It never waits.
+    pub fn get(&self, at: u32) -> Option<&T> {
         let (segment, offset) = place(at);
         self.segments[segment].get()?[offset].get()
     }
 
-    /// Puts something where nothing was put before.
-    pub(crate) fn put(&self, at: u32, thing: T) -> &T {
+    /// Puts something where nothing was put before; what was put first stays.
+    ///
+    /// Shape: → what is there now
+    pub fn put(&self, at: u32, thing: T) -> &T {
         let (segment, offset) = place(at);
         let length = (FIRST as usize) << segment;
         let cells =
@@ -35,6 +39,12 @@ impl<T> AppendList<T> {
         let is_new = cells[offset].set(thing).is_ok();
         debug_assert!(is_new, "{at} is taken");
         cells[offset].get().expect("it was just put there")
+    }
+}
+
+impl<T> Default for AppendList<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

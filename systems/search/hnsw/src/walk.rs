@@ -72,8 +72,9 @@ impl Graph {
     /// The nearest admitted nodes (algorithm 5), `width` of them; where that is fewer than `most`,
     /// the `most` nearest of all that were met on the way.
     ///
-    /// Shape:  nearest first; fewer where no more are admitted, or links lead to no more
-    pub(crate) fn nearest(
+    /// Shape:  a vector of length 1 → nearest first; fewer where no more are admitted, or links lead
+    ///         to no more
+    pub fn nearest(
         &self,
         vector: &[f32],
         most: usize,

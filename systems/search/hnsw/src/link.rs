@@ -13,13 +13,8 @@ type IsAlive<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 impl Graph {
     /// Links nodes that were put, on so many threads, to those that are alive: links to the dead
     /// lead to where others were, and a node that is looked for would be behind them. Each of them
-    /// is linked once.
-    pub(crate) fn link_all(
-        &self,
-        nodes: std::ops::Range<u32>,
-        threads: usize,
-        is_alive: IsAlive<'_>,
-    ) {
+    /// is linked once; all numbers below the end were put before.
+    pub fn link_all(&self, nodes: std::ops::Range<u32>, threads: usize, is_alive: IsAlive<'_>) {
         // A graph of few nodes has nowhere to spread to, and a thread costs more than a few links.
         let threads = threads.min(nodes.len() / 64);
         if threads < 2 {

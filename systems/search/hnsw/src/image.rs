@@ -14,8 +14,10 @@ const LOST: u32 = u32::MAX;
 impl Graph {
     /// Writes the first so many nodes. Others may be added meanwhile: links to them are left out.
     ///
+    /// Shape: for each node its vector, how many links are permanent, and for each of its levels
+    ///        the number of links and the links; all in words of 4 bytes, the lowest first
     /// Errors: those of `out`
-    pub(crate) fn write(&self, nodes: u32, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(&self, nodes: u32, out: &mut dyn io::Write) -> io::Result<()> {
         for number in 0..nodes {
             let node = self.at(number);
             for one in node.vector.iter() {
@@ -42,10 +44,11 @@ impl Graph {
         words
     }
 
-    /// Reads so many nodes.
+    /// Reads so many nodes, as [`Self::write`] wrote them for a graph of this shape. It does not
+    /// see every change of a byte: whoever keeps the file keeps a checksum of it.
     ///
     /// Errors: those of `from`; `InvalidData` for links to what there is not
-    pub(crate) fn read(shape: Shape, nodes: u32, from: &mut dyn io::Read) -> io::Result<Self> {
+    pub fn read(shape: Shape, nodes: u32, from: &mut dyn io::Read) -> io::Result<Self> {
         let graph = Self::new(shape);
         let mut highest = (0, NOWHERE);
         let mut bytes = vec![0; 4 * shape.dimension];

@@ -4,14 +4,20 @@
 //! Hierarchical Navigable Small World graphs*, 2016 (arXiv 1603.09320), with its numbers of
 //! algorithms. `docs/decisions/006-own-hnsw.md` says why this is not a library.
 //!
+//! A crate of its own, because its loops are too slow without optimisation and the rest of the
+//! search service is not. Not here: rows, filters, files and their checksums.
+//!
 //! The caller numbers nodes, which are never removed. Readers never wait: links are atomic numbers,
 //! and a list that is read during a change has some old and some new links, each to an existing
 //! node. Writers lock one node at a time. Beyond the paper, new nodes link to living ones only, and
 //! each has a permanent link to and from the nearest older node with space, so that a cluster
 //! cannot cut off other nodes; a dead node on which no other depends gives its link up. In reading
-//! order: a node ([`node`]), search ([`walk`]), insertion ([`link`]), the file ([`image`]).
+//! order: a node ([`node`]), search ([`walk`]), insertion ([`link`]), the file ([`image`]); beneath
+//! them the list of nodes ([`append_list`]) and the product of two vectors ([`dot`]).
 
-pub(crate) mod image;
+mod append_list;
+mod dot;
+mod image;
 mod link;
 mod node;
 mod walk;
@@ -19,29 +25,29 @@ mod walk;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::append_list::AppendList;
-use super::dot::Dot;
+pub use append_list::AppendList;
+use dot::Dot;
 use node::Node;
 use walk::Visits;
 
 /// What a graph is made by; other parameters make another graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Length of vectors.
+    /// How many numbers a vector has.
     pub dimension: usize,
-    /// Links of a node on each level; twice as many on the lowest.
+    /// Most links of a node on each level, at least 2; twice as many on the lowest.
     pub m: usize,
-    /// How many of the nearest are looked at when a node is added.
+    /// How many of the nearest are looked at when a node is linked, at least 1.
     pub ef_construction: usize,
 }
 
 /// A node and how near it is. The nearest is the greatest; of those equally near, the first added.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Near {
-    /// Cosine.
-    pub(crate) score: f32,
-    /// Which node.
-    pub(crate) node: u32,
+pub struct Near {
+    /// Cosine of the angle, in \[−1, 1\] but for rounding.
+    pub score: f32,
+    /// Its number, as the caller gave it.
+    pub node: u32,
 }
 
 impl Ord for Near {
@@ -66,7 +72,7 @@ impl Eq for Near {}
 
 /// Vectors of length 1, and links between them.
 #[derive(Debug)]
-pub(crate) struct Graph {
+pub struct Graph {
     shape: Shape,
     dot: Dot,
     nodes: AppendList<Node>,
@@ -82,7 +88,7 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Graph {
     /// Without a node.
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         Self {
             shape,
             dot: Dot::new(),
@@ -94,22 +100,26 @@ impl Graph {
     }
 
     /// What it is made by.
-    pub(crate) fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         self.shape
     }
 
     /// Takes a vector up without linking it: found by its number, and by no walk.
-    pub(crate) fn put(&self, node: u32, vector: Arc<[f32]>) {
+    ///
+    /// Shape: a number that no node has; [`Shape::dimension`] numbers, length 1
+    pub fn put(&self, node: u32, vector: Arc<[f32]>) {
         self.nodes.put(node, Node::new(node, vector, self.shape.m));
     }
 
-    /// A node's vector.
-    pub(crate) fn vector(&self, node: u32) -> Option<&Arc<[f32]>> {
+    /// A node's vector, linked or not; none if the number was not put.
+    pub fn vector(&self, node: u32) -> Option<&Arc<[f32]>> {
         self.nodes.get(node).map(|node| &node.vector)
     }
 
-    /// How near a node is.
-    pub(crate) fn score(&self, node: u32, vector: &[f32]) -> Option<f32> {
+    /// How near a node is, linked or not; none if the number was not put.
+    ///
+    /// Shape: [`Shape::dimension`] numbers, length 1 → the cosine of the angle, but for rounding
+    pub fn score(&self, node: u32, vector: &[f32]) -> Option<f32> {
         self.nodes.get(node).map(|node| self.dot.of(vector, &node.vector))
     }
 
