@@ -11,7 +11,10 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 DEMO ?= experiments/registry.toml
 
-.PHONY: help demo test proof bench prerequisites format build lint docs static unit tidy reference
+# All tests. The first two mostly wait for clocks and processes, so they run beside the others.
+TESTS := e2e experiments unit
+
+.PHONY: help demo test proof bench prerequisites format build lint docs static $(TESTS) tidy reference
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +25,7 @@ demo: ## build, run the demo experiment, print the path of its report (needs car
 test: ## everything that must hold before a change is merged (installs what it lacks on Debian)
 	@scripts/prerequisites
 	@$(MAKE) --no-print-directory format build
-	@$(MAKE) --no-print-directory --jobs=2 static unit
+	@$(MAKE) --no-print-directory --jobs=4 static $(TESTS)
 	@echo "make test: all of it holds"
 
 proof: ## the instrument against targets of known behaviour, and long simulations (about an hour)
@@ -76,6 +79,16 @@ tidy: ## the rules of ARCHITECTURE.md alone
 reference: ## write the generated pages of docs/reference anew
 	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload --test reference
 
-# Most of these tests wait: with one thread for each processor the machine idles three quarters of the time.
-unit: ## all tests, among them tidy and each experiment shortened
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} cargo test --workspace --no-fail-fast
+# Tests that wait leave processors idle: two threads for each.
+CARGO_TESTS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} cargo test --workspace --no-fail-fast
+
+e2e: ## the real binary against real servers
+	$(CARGO_TESTS) --test e2e
+
+experiments: ## each experiment, shortened
+	$(CARGO_TESTS) --test experiments
+
+# The tidy test makes sure that no other test program begins with "e".
+unit: ## all other tests, tidy among them
+	$(CARGO_TESTS) --lib --bins --test '[!e]*'
+	cargo test --workspace --doc

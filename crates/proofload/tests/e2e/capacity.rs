@@ -53,7 +53,10 @@ fn assert_record(lab: &Lab, summary: &Summary, capacity: &Capacity) {
             summary.arms.iter().find(|arm| arm.trials.iter().any(|trial| trial.index == number));
         let arm = arm.expect("every trial is in an arm");
         assert_eq!(arm.name, format!("rate={}/s", step.rate));
-        assert!(step.achieved > 0.0 && (0.0..=1.0).contains(&step.failed_ratio), "{step:?}");
+        // On a busy machine, all of a step's operations may fail far above the capacity.
+        let nothing = step.achieved == 0.0;
+        assert!(step.achieved >= 0.0 && (0.0..=1.0).contains(&step.failed_ratio), "{step:?}");
+        assert_eq!(nothing, (step.failed_ratio - 1.0).abs() < 1e-9, "{step:?}");
     }
     summary.arms.iter().flat_map(|arm| &arm.trials).for_each(assert_accounting);
     for format in ["text", "markdown", "html"] {

@@ -12,7 +12,7 @@ const EMPTY_NAMES: &[&str] = &[
 ];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
-    let mut problems = Vec::new();
+    let mut problems = overlooked(tree);
     for source in sources(tree) {
         let problem = |line, what: String, instead| Problem::new(source.path, line, what, instead);
         // The file that a `tests.rs` belongs to explains it.
@@ -46,6 +46,21 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+/// The Makefile runs two test programs beside all those that do not begin with "e".
+fn overlooked(tree: &Tree) -> Vec<Problem> {
+    let name =
+        |path: &str| Some(path.rsplit_once("/tests/")?.1.split(['/', '.']).next()?.to_owned());
+    let begins = |(path, _): &(&str, &str)| {
+        let program = name(path).filter(|_| !path.contains("/src/"));
+        program.is_some_and(|name| name.starts_with('e') && name != "e2e" && name != "experiments")
+    };
+    let overlooked = tree.ending(".rs").filter(begins);
+    let what = "a test program that `make test` does not run";
+    overlooked
+        .map(|(path, _)| Problem::new(path, 1, what, "use a name without \"e\" at its start"))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +74,15 @@ mod tests {
         assert_eq!(count("crates/a/src/b.rs", "fn f() {}\n"), 1);
         assert_eq!(count("crates/a/src/b.rs", "//! B.\nfn f() {}\n"), 0);
         assert_eq!(count("crates/a/src/b/tests.rs", "use super::*;\n"), 0);
+    }
+
+    #[test]
+    fn every_test_program_is_run() {
+        assert_eq!(count("crates/a/tests/events.rs", "//! E.\n"), 1);
+        assert_eq!(count("crates/a/tests/events/main.rs", "//! E.\n"), 1);
+        assert_eq!(count("crates/a/tests/e2e/main.rs", "//! E.\n"), 0);
+        assert_eq!(count("crates/a/tests/made/events.rs", "//! E.\n"), 0);
+        assert_eq!(count("crates/a/src/x/tests/events.rs", "//! E.\n"), 0);
     }
 
     #[test]
