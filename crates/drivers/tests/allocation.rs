@@ -23,6 +23,7 @@ use engine::transport::{Address, Endpoint, MemoryNetwork, Stream};
 use engine::trial::{Setup, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
+use plan::plan_share::PlanShare;
 use plan::target::Target;
 use record::Outcome;
 use stand::{call, exchange, operation, run};
@@ -258,6 +259,8 @@ fn allocations_of_trial(operations: u64) -> u64 {
         calendar: String::new,
         keep_samples: None,
         real_time: true,
+        share: PlanShare::WHOLE,
+        start_at: None,
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };

@@ -113,6 +113,17 @@ impl Demand {
         Self { recorder_bytes: recorders * Recorder::memory(operations, spans), ..self }
     }
 
+    /// The needs of one of so many shares.
+    pub fn divided(self, shares: u64) -> Self {
+        Self {
+            connections: self.connections.div_ceil(shares),
+            descriptors: self.descriptors.div_ceil(shares),
+            certain: self.certain.div_ceil(shares),
+            new_connections: self.new_connections / shares as f64,
+            ..self
+        }
+    }
+
     /// The needs of two loads that run at the same time on the same workers.
     pub fn beside(self, other: Self) -> Self {
         Self {

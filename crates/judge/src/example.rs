@@ -64,8 +64,7 @@ pub fn designed() -> RunRecord {
     const BLOCKS: u32 = 6;
     let mut made = record();
     let mut index = 0;
-    let mut arms = Vec::new();
-    let mut trials = Vec::new();
+    let (mut arms, mut trials) = (Vec::new(), Vec::new());
     for level in LEVELS {
         let factors = BTreeMap::from([("messages".to_owned(), level.into())]);
         let mut arm = Arm { name: format!("messages={level}"), factors, ..Arm::default() };
@@ -234,6 +233,7 @@ pub fn run() -> Run {
             placement: Placement { workers: vec![3], systems: vec![0, 1, 2] },
         },
         command: vec!["proofload".into(), "run".into(), "shop.toml".into()],
+        ..Run::default()
     }
 }
 
@@ -303,6 +303,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         systems: vec![system()],
         observers: Vec::new(),
         first_failures: Vec::new(),
+        agents: Vec::new(),
         journeys: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,

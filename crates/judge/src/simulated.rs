@@ -200,6 +200,8 @@ fn facts(
         kernel: BTreeMap::new(),
         interrupted: false,
         first_failures: Vec::new(),
+        agent: None,
+        merged_from: 0,
         samples_dropped: 0,
         died: None,
         died_as: None,

@@ -25,7 +25,8 @@ pub fn judge(
     steady_state: SteadyState,
 ) -> (Validity, Vec<String>) {
     let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
-    let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
+    let invalid = invalid.chain(lateness(trial, facts)).chain(spoiled_shares(trial));
+    let mut reasons: Vec<String> = invalid.collect();
     let overload = overload(trial, facts);
     let crowding = system_crowding(trial, facts);
     // Other programs may be the reason that the target could not sustain the rate.
@@ -73,6 +74,14 @@ pub fn lateness(trial: &TrialSummary, facts: &Facts) -> Option<String> {
             duration(generator.dispatch_lag.max_ns)
         )
     })
+}
+
+/// Why single agents spoil the trial: one late generator moves the tail of all.
+pub fn spoiled_shares(trial: &TrialSummary) -> impl Iterator<Item = String> {
+    trial
+        .agents
+        .iter()
+        .flat_map(|agent| agent.spoiled.iter().map(|why| format!("{}: {why}", agent.facts.name())))
 }
 
 /// Whether lateness of the generator is the only defect of the trial. Failed or missed operations and unmet

@@ -174,6 +174,7 @@ fn passed(summary: &Summary) -> Verdict {
     let asked = distinct(summary, |one| &one.text);
     let result = if asked == 0 { Judgement::Measured } else { Judgement::Pass };
     let reason = match asked {
+        0 if summary.run.share.is_some() => of_a_share(summary),
         0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
         0 if is_expected_of_observers(summary) => {
             "no criterion was set; what is expected of observers holds".to_owned()
@@ -186,6 +187,14 @@ fn passed(summary: &Summary) -> Verdict {
     let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
     let reasons = reasons.chain(comparisons(summary)).chain(unsteady(summary));
     verdict(result, reasons.collect())
+}
+
+/// What a share answers by itself.
+fn of_a_share(summary: &Summary) -> String {
+    let share = summary.run.share.as_deref().unwrap_or_default();
+    format!(
+        "this is share {share} of the plan: `proofload merge` joins the shares and judges the whole"
+    )
 }
 
 fn is_expected_of_observers(summary: &Summary) -> bool {

@@ -36,5 +36,6 @@ pub mod secret;
 mod intensity;
 pub mod mix;
 pub mod nonce;
+pub mod plan_share;
 pub mod randomness;
 pub mod schedule;

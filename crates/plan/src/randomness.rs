@@ -30,6 +30,8 @@ pub enum RandomStream {
     Duet = 10,
     /// Whether a journey takes a step that has a share.
     Share = 11,
+    /// Which share of the plan an arrival belongs to.
+    PlanShare = 12,
 }
 
 /// The finaliser of SplitMix64, a bijection that spreads every input bit.

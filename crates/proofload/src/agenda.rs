@@ -64,6 +64,13 @@ impl Agenda {
         Self { trials, repeated }
     }
 
+    /// The trials that were never begun; none is executed again.
+    pub fn once(plan: &Plan, states: &BTreeMap<u32, TrialOutcome>) -> Self {
+        let is_new = |trial: &&TrialPlan| !states.contains_key(&trial.index);
+        let trials = plan.trials.iter().filter(is_new).cloned().collect();
+        Self { trials, repeated: BTreeSet::new() }
+    }
+
     /// The trials to execute next, at the same time: one, or both of a duet.
     pub fn next(&self) -> &[TrialPlan] {
         let together = |one: &&TrialPlan| {

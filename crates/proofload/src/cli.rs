@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use jiff::Timestamp;
+use plan::plan_share::PlanShare;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -28,6 +30,8 @@ pub enum Command {
     Capacity(Box<CapacityArgs>),
     /// Validate an experiment and print the whole plan; sends nothing
     Check(CheckArgs),
+    /// Make one run of the shares that several machines performed
+    Merge(MergeArgs),
     /// Write any report from a run folder
     Report(ReportArgs),
     /// Compare stored runs
@@ -43,8 +47,16 @@ pub enum Command {
 }
 
 /// Flags that the interrupted run has already decided.
-const RESUME_TAKES_NONE: [&str; 7] =
-    ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
+const RESUME_TAKES_NONE: [&str; 8] = [
+    "experiment",
+    "LoadFlags",
+    "RequestFlags",
+    "ConnectionFlags",
+    "PlanFlags",
+    "ShareFlags",
+    "out",
+    "samples",
+];
 
 /// `proofload run`.
 #[derive(Debug, Args)]
@@ -67,9 +79,23 @@ pub struct RunArgs {
     #[command(flatten)]
     pub plan: PlanFlags,
     #[command(flatten)]
+    pub share: ShareFlags,
+    #[command(flatten)]
     pub generator: GeneratorFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+/// One machine's part of a run over several.
+#[derive(Debug, Default, Clone, Copy, Args)]
+#[command(next_help_heading = "Several machines")]
+pub struct ShareFlags {
+    /// Perform one share of the plan, such as 3/8; `proofload merge` joins the shares
+    #[arg(long, value_name = "I/N", requires = "start_at")]
+    pub share: Option<PlanShare>,
+    /// Begin at this instant, the same on every machine, such as 2026-01-01T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub start_at: Option<Timestamp>,
 }
 
 /// How much load; only with a URL.
@@ -303,6 +329,49 @@ pub struct CheckArgs {
     pub try_once: bool,
     #[command(flatten)]
     pub plan: PlanFlags,
+}
+
+/// `proofload merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload merge shares/*/ --out runs/whole\n  proofload merge s1 s2 s3 --experiment shop.toml\n\nExit: as for `run`; 2 if the folders are not all the shares of one run."
+)]
+pub struct MergeArgs {
+    /// The run folders of all shares (`proofload run --share`)
+    #[arg(value_name = "SHARE", required = true)]
+    pub shares: Vec<PathBuf>,
+    /// The experiment file, if it is not where the shares found it
+    #[arg(long, value_name = "FILE")]
+    pub experiment: Option<PathBuf>,
+    /// Run folder of the whole [default: runs/TIME-TITLE]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the summary as JSON to a file, or - for stdout and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<String>,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print every table, not only the answer
+    #[arg(long)]
+    pub full: bool,
+    /// No colour
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+impl MergeArgs {
+    /// What is written where, as for a run.
+    pub fn output(&self) -> OutputFlags {
+        OutputFlags {
+            out: self.out.clone(),
+            json: self.json.clone(),
+            samples: false,
+            quiet: self.quiet,
+            full: self.full,
+            no_color: self.no_color,
+        }
+    }
 }
 
 /// `proofload report`.

@@ -7,6 +7,7 @@ use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, check_reachable};
 use engine::trial::layout;
 use plan::plan::{Arm, Plan};
+use plan::plan_share::PlanShare;
 use record::summary::Severity;
 
 use crate::execution::driver;
@@ -19,7 +20,7 @@ const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 /// Reports foreseeable problems before anything is sent.
 ///
 /// Errors: the problems that are certain
-pub fn foresee(plan: &Plan, live: &mut LiveView) -> Result<(), Problem> {
+pub fn foresee(plan: &Plan, share: PlanShare, live: &mut LiveView) -> Result<(), Problem> {
     let mut demands = Vec::new();
     for arm in &plan.arms {
         demands.push(demand(arm)?);
@@ -28,6 +29,7 @@ pub fn foresee(plan: &Plan, live: &mut LiveView) -> Result<(), Problem> {
         demands = demands.into_iter().reduce(Demand::beside).into_iter().collect();
     }
     for demand in demands {
+        let demand = demand.divided(u64::from(share.of));
         for problem in preflight::prepare(&demand) {
             if problem.severity == Severity::Error {
                 let found = Problem::environment(problem.claim).during("looking at this machine");

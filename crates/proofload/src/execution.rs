@@ -4,17 +4,16 @@
 //! decides which trial is next. The summary is made from the folder alone, one trial at a time, even if this
 //! invocation measured all trials.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
 use engine::process::{Launcher, ProcessError};
-use engine::trial::{Setup, TrialError, TrialOutput, layout, run_together};
+use engine::trial::{Setup, TrialError, TrialOutput, run_together};
 use engine::{EndSignal, StopSignal};
 use judge::case::gave_up;
-use judge::summarize::{Summariser, TrialInput};
 use pages::wall_clock::measure_start_of;
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
@@ -22,16 +21,17 @@ use plan::plan::{Arm, Plan, TrialPlan};
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
-use record::{EndReason, Window};
 
 use crate::agenda::{self, Agenda, TrialOutcome};
 use crate::cli::{GeneratorFlags, OutputFlags};
 use crate::disk::{Disk, unwritable};
 use crate::early_end::EarlyEndRules;
 use crate::exit::Exit;
+use crate::judging::{JudgedFolder, TrialOutcomes, state};
 use crate::live::LiveView;
 use crate::problem::Problem;
 use crate::redaction;
+use crate::sharing::{ShareRun, without_judgement};
 
 /// Raw samples of a worker that may wait for the disk: some 60 MB.
 const SAMPLES_WAITING: u64 = 1 << 19;
@@ -43,12 +43,14 @@ pub struct TrialOptions {
     pub keep_samples: bool,
     /// Whether workers ask the kernel for real-time scheduling.
     pub real_time: bool,
+    /// What this machine performs.
+    pub share_run: ShareRun,
 }
 
 impl TrialOptions {
     /// The options that the flags select.
-    pub fn of(output: &OutputFlags, generator: GeneratorFlags) -> Self {
-        Self { keep_samples: output.samples, real_time: !generator.no_realtime }
+    pub fn of(output: &OutputFlags, generator: GeneratorFlags, share_run: ShareRun) -> Self {
+        Self { keep_samples: output.samples, real_time: !generator.no_realtime, share_run }
     }
 }
 
@@ -88,13 +90,13 @@ impl Execution<'_> {
     /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
-        let before = self.states();
+        let before = self.folder().states();
         let mut states = before.clone();
         let mut early_end = EarlyEndRules::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
         let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
-            let agenda = Agenda::of(plan, &states);
+            let agenda = self.agenda(&states);
             let numbers = agenda.next().iter().map(|trial| trial.index);
             let Some(next) = agenda.trials.first() else { break };
             match self.together(&agenda, &mut early_end)? {
@@ -107,7 +109,7 @@ impl Execution<'_> {
                 TrialsEnded::Trials(ended) => {
                     states.extend(numbers.zip(ended));
                     if !agenda.repeated.contains(&next.block)
-                        && Agenda::of(plan, &states).repeated.contains(&next.block)
+                        && self.agenda(&states).repeated.contains(&next.block)
                     {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
@@ -130,24 +132,27 @@ impl Execution<'_> {
                 break;
             }
         }
-        self.summary(run, &states, &before, lost)
+        let outcomes =
+            TrialOutcomes { states: &states, before: &before, agenda: self.agenda(&states), lost };
+        match self.options.share_run.is_shared() {
+            true => {
+                let plan = without_judgement(plan);
+                JudgedFolder { plan: &plan, disk: self.disk }.summary(run, outcomes)
+            }
+            false => self.folder().summary(run, outcomes),
+        }
     }
 
-    /// Outcomes of the plan's trials in the folder, which may also contain trials of a search.
-    fn states(&self) -> BTreeMap<u32, TrialOutcome> {
-        let reader = RunReader::new(self.disk);
-        let planned: BTreeSet<u32> =
-            agenda::all(&self.experiment.plan).map(|trial| trial.index).collect();
-        let begun = reader.trials().into_iter().filter(|trial| planned.contains(trial));
-        let begun = begun.map(|trial| {
-            let state = match reader.facts(trial) {
-                Ok(facts) => state(&facts),
-                Err(_) if refusal(&reader, trial).is_some() => TrialOutcome::NotExecuted,
-                Err(_) => TrialOutcome::Unfinished,
-            };
-            (trial, state)
-        });
-        begun.collect()
+    fn folder(&self) -> JudgedFolder<'_> {
+        JudgedFolder { plan: &self.experiment.plan, disk: self.disk }
+    }
+
+    /// The trials that remain. The other machines do not know of a trial that failed here, so a share repeats none.
+    fn agenda(&self, states: &BTreeMap<u32, TrialOutcome>) -> Agenda {
+        match self.options.share_run.is_shared() {
+            true => Agenda::once(&self.experiment.plan, states),
+            false => Agenda::of(&self.experiment.plan, states),
+        }
     }
 
     /// Adds the trials in the folder to the early-end rules; returns whether the run gave up with one of them.
@@ -176,75 +181,6 @@ impl Execution<'_> {
         given_up
     }
 
-    /// Judges the folder. `states` are the outcomes by trial number and `before` those from earlier invocations;
-    /// `lost` is the whole trial that made the run give up, and why.
-    fn summary(
-        &self,
-        mut run: Run,
-        states: &BTreeMap<u32, TrialOutcome>,
-        before: &BTreeMap<u32, TrialOutcome>,
-        lost: Option<(TrialPlan, record::EarlyEnd)>,
-    ) -> Result<Summary, Problem> {
-        let plan = &self.experiment.plan;
-        let reader = RunReader::new(self.disk);
-        let agenda = Agenda::of(plan, states);
-        let mut summariser = Summariser::new(plan);
-        for trial in agenda::all(plan).filter(|trial| states.contains_key(&trial.index)) {
-            let superseded = agenda.is_superseded(plan, &trial);
-            let fell = match reader.facts(trial.index) {
-                Ok(facts) => {
-                    run.machine.placement = facts.generator.placement.clone();
-                    let died = facts.died.clone();
-                    self.add(&mut summariser, facts, &trial, superseded)?;
-                    died
-                }
-                Err(_) => refusal(&reader, trial.index),
-            };
-            match fell {
-                Some(why) if superseded => summariser.repeated(&trial, &why),
-                Some(why) if states[&trial.index] == TrialOutcome::NotExecuted => {
-                    summariser.not_executed(&trial, &why);
-                }
-                _ => {}
-            }
-        }
-        let standing = agenda.standing(plan, states);
-        let kept = agenda.standing(plan, before).len();
-        if kept > 0 && kept < standing.len() {
-            summariser.resumed(kept);
-        }
-        let matters = |early: &record::EarlyEnd| {
-            early.reason == EndReason::AllFailed || !agenda.trials.is_empty()
-        };
-        if let Some((trial, early)) = lost.filter(|(_, early)| matters(early)) {
-            summariser.gave_up(&trial, &early);
-        }
-        Ok(summariser.finish(run))
-    }
-
-    fn add(
-        &self,
-        summariser: &mut Summariser<'_>,
-        mut facts: record::TrialFacts,
-        trial: &TrialPlan,
-        superseded: bool,
-    ) -> Result<(), Problem> {
-        let arm = &self.experiment.plan.arms[trial.arm];
-        // The stored name is redacted; the plan has the original.
-        facts.arm.clone_from(&arm.name);
-        let names = layout(arm, &driver(arm)?);
-        let reader = RunReader::new(self.disk);
-        let windows =
-            |show: &mut dyn FnMut(&Window)| reader.visit_windows(trial.index, &names.names(), show);
-        let input = TrialInput { trial: &facts, spans: &names.spans, windows: &windows };
-        let added =
-            if superseded { summariser.add_superseded(input) } else { summariser.add(input) };
-        added.map_err(|error| {
-            Problem::environment(format!("cannot read the windows back: {error}"))
-                .during(format!("judging trial {}", trial.index))
-        })
-    }
-
     /// Executes the next trial of the agenda, or both trials of a duet.
     fn together(
         &mut self,
@@ -263,8 +199,14 @@ impl Execution<'_> {
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
+        let mut measured_from = vec![0; setups.len()];
         let executed = run_together(&setups, &self.launcher, &mut |place, output| {
             watch.see(place, &output);
+            if let TrialOutput::Event(event) = &output
+                && let Some(at) = measure_start_of(event)
+            {
+                measured_from[place] = u64::try_from(at).unwrap_or(0);
+            }
             if written.is_ok() {
                 let output = redaction::of_output(output, secrets);
                 written = store(&mut writers[place], live, place, output);
@@ -278,7 +220,10 @@ impl Execution<'_> {
         self.live.clear();
         written.map_err(keep)?;
         match executed {
-            Ok(executed) => {
+            Ok(mut executed) => {
+                for (facts, from) in executed.iter_mut().zip(measured_from) {
+                    facts.agent = self.options.share_run.agent(from);
+                }
                 let lost = watch.lost().map(|(place, early)| (planned[place].clone(), early));
                 self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
@@ -346,6 +291,8 @@ impl Execution<'_> {
                     .hint("`proofload check --try` shows its requests and answers")
             }
             TrialError::Target(target) => Problem::target(target),
+            TrialError::TooLate { .. } => Problem::environment(error.to_string())
+                .hint("give `--start-at` a later instant: checking and starting take some seconds"),
             TrialError::Generator(_) => Problem::environment(error.to_string()),
         };
         problem.during(format!("starting trial {}", planned.index))
@@ -370,33 +317,13 @@ fn setups<'t>(
             calendar: instant_text,
             keep_samples: options.keep_samples.then_some(SAMPLES_WAITING),
             real_time: options.real_time,
+            share: options.share_run.share,
+            start_at: options.share_run.starts(plan, trial),
             stop: stop.clone(),
             end: end.clone(),
         })
     };
     planned.iter().map(setup).collect()
-}
-
-fn state(facts: &record::TrialFacts) -> TrialOutcome {
-    match facts {
-        facts if facts.interrupted || all_failed(facts) => TrialOutcome::Unfinished,
-        facts if facts.died.is_some() => TrialOutcome::Spoiled,
-        _ => TrialOutcome::Whole,
-    }
-}
-
-/// Whether every operation failed, which ended the trial; it is executed again once the cause is fixed.
-fn all_failed(facts: &record::TrialFacts) -> bool {
-    facts.early_end.as_ref().is_some_and(|early| early.reason == EndReason::AllFailed)
-}
-
-/// Why a trial could not begin, if it could not.
-fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
-    let mut events = reader.events(trial).ok()?.filter_map(Result::ok);
-    events.find_map(|event| match event.kind {
-        EventKind::NotExecuted { reason } => Some(reason),
-        _ => None,
-    })
 }
 
 /// `place` is the trial's place among the trials executed at the same time.

@@ -32,7 +32,7 @@ pub struct LoadedExperiment {
 ///
 /// Errors: everything that is wrong, at once
 pub fn load_run(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
-    load_for(args, load_file)
+    load_for(args, |name, _| load_with(name, run_options(args)))
 }
 
 /// The same for a search, which treats each arm as an experiment of its own.
@@ -144,7 +144,7 @@ fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
     // The equivalent file already contains criteria and warm-up.
-    let options = Options { criteria: Vec::new(), warm_up: None, ..options(&args.plan) };
+    let options = Options { criteria: Vec::new(), warm_up: None, ..run_options(args) };
     let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
     run.protect(&mut experiment.plan);
     let asked = asked("flags", Some(&shown), &options, &experiment);
@@ -181,6 +181,20 @@ fn options(flags: &PlanFlags) -> Options {
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),
         each_arm_alone: false,
+    }
+}
+
+/// The options of a run. Machines that perform shares of one run have nothing in common but the instant at which they
+/// begin, so the seed comes from that.
+fn run_options(args: &RunArgs) -> Options {
+    const SEEDS: i64 = 1_000_000;
+    let options = options(&args.plan);
+    match args.share.start_at {
+        Some(at) if args.share.share.is_some() => {
+            let fresh_seed = at.as_second().rem_euclid(SEEDS).cast_unsigned();
+            Options { fresh_seed, ..options }
+        }
+        _ => options,
     }
 }
 

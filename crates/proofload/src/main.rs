@@ -14,12 +14,16 @@ mod early_end;
 mod execution;
 mod exit;
 mod interrupt;
+mod judging;
 mod live;
 mod loading;
+mod merging;
 mod output;
+mod planned_counts;
 mod problem;
 mod publishing;
 mod redaction;
+mod sharing;
 mod surroundings;
 mod systems;
 mod try_once;
@@ -56,6 +60,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         },
         Command::Capacity(args) => commands::capacity::capacity(args),
         Command::Check(args) => commands::check::check(args),
+        Command::Merge(args) => commands::merge::merge(args),
         Command::Report(args) => commands::report::report(args),
         Command::Compare(args) => commands::compare::compare(args),
         Command::Audit(args) => commands::audit::audit(args),

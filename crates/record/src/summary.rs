@@ -3,6 +3,7 @@
 //! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
 //! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `judge`.
 
+mod agent;
 mod arm;
 mod capacity;
 mod comparison;
@@ -22,6 +23,7 @@ use serde_json::Value;
 
 use crate::MixNames;
 
+pub use agent::{Agent, AgentFacts};
 pub use arm::Arm;
 pub use capacity::*;
 pub use comparison::{BlockPoint, Change, Comparison, Shares, Shift, Sides};
@@ -89,7 +91,7 @@ pub struct Verdict {
 }
 
 /// Provenance of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Run {
     /// Name of the run folder.
     pub id: String,
@@ -109,6 +111,16 @@ pub struct Run {
     pub machine: Machine,
     /// The command line, secrets removed.
     pub command: Vec<String>,
+    /// Which share of the plan this is, such as `3/8`; none where it is the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<String>,
+    /// Shares that it was merged from; 0 where one machine performed it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shares: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The machine of the generator.
@@ -195,6 +207,9 @@ pub struct TrialSummary {
     /// What was seen of the first failure of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first_failures: Vec<FirstFailure>,
+    /// The machines that performed it together; empty where it was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Agent>,
 }
 
 impl TrialSummary {

@@ -1,12 +1,14 @@
 //! What a finished trial leaves behind: facts, no judgement. `judge` makes the summary of it.
 
+mod join;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
 use crate::summary::{
-    FirstFailure, InFlight, Load, Observer, Phases, Placement, Scheduling, System,
+    AgentFacts, FirstFailure, InFlight, Load, Observer, Phases, Placement, Scheduling, System,
 };
 
 /// The facts of one executed trial.
@@ -76,6 +78,13 @@ pub struct TrialFacts {
     /// What was seen of the first failure of each kind.
     #[serde(default)]
     pub first_failures: Vec<FirstFailure>,
+    /// Whose share of the trial this is, where several machines perform it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentFacts>,
+    /// How many shares these facts were joined from; 0 where one machine performed the trial. The facts of share `n` are
+    /// those of [`agent`](crate::folder::names::agent).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub merged_from: u32,
     /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
     /// so that what was found at any of the looks holds with 0.95.
     pub confidence: f64,
@@ -168,6 +177,10 @@ pub struct PoolFacts {
 }
 
 fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_none(count: &u32) -> bool {
     *count == 0
 }
 

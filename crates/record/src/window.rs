@@ -112,6 +112,12 @@ impl Window {
         Self { number: counts.window, operations, journeys }
     }
 
+    /// The window as a part of another.
+    pub fn into_part(self) -> WindowPart {
+        let operations = self.operations.into_iter().chain(self.journeys).collect();
+        WindowPart { window: self.number, operations }
+    }
+
     /// The operation with this index, or the journey where it is beyond the operations.
     pub fn part(&self, index: usize) -> Option<&OperationWindow> {
         match self.operations.len() {
@@ -208,6 +214,11 @@ impl OperationWindow {
         merge_into(&mut self.response_time, other.response_time);
         merge_into(&mut self.service_time, other.service_time);
     }
+}
+
+/// Adds a stored histogram.
+pub(crate) fn part_of_quantity(part: &mut OperationWindow, span: WindowSpan, times: Histogram) {
+    merge_into(part.histogram_mut(span), Some(times));
 }
 
 fn add_failures(sums: &mut BTreeMap<String, u64>, failed: &[(FailureKind, u64)]) {

@@ -21,6 +21,7 @@ mod scratch;
 mod tests;
 mod thread_scheduling;
 mod usage;
+mod wall_clock;
 
 pub use addresses::Addresses;
 pub use capture::{CaptureError, CaptureLimits, capture};
@@ -29,6 +30,7 @@ pub use launcher::Launcher;
 pub use observation::{Observation, Observed};
 pub use ready::ReadyLine;
 pub use running::{Death, Processes};
+pub use wall_clock::clock_bound_ns;
 
 pub(crate) use thread_scheduling::{become_fifo, become_nice};
 pub(crate) use usage::{own_cpu_ns, thread_cpu_ns};

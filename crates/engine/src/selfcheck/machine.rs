@@ -21,6 +21,13 @@ pub fn machine(placement: Placement) -> Machine {
     }
 }
 
+/// Which machine this is: the name that it calls itself, and its mark since it was started. Empty where it cannot be
+/// read.
+pub fn identity() -> (String, String) {
+    let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    (line("/proc/sys/kernel/hostname"), line("/proc/sys/kernel/random/boot_id"))
+}
+
 /// Some architectures do not name their model there.
 fn cpu_model(cpuinfo: &str) -> String {
     let names = ["model name", "Model", "Hardware", "cpu model", "uarch"];

@@ -23,6 +23,12 @@ pub enum TrialError {
     /// What had to be performed before the load failed.
     #[error("{0}")]
     Setup(FailedStep),
+    /// Everything was ready only after the instant at which the load was to begin.
+    #[error("it was ready {} ms too late to begin at the appointed time", late_ns.div_ceil(1_000_000))]
+    TooLate {
+        /// By how much.
+        late_ns: u64,
+    },
     /// The operating system refuses a resource that the generator itself needs.
     #[error("cannot start the generator: {0}")]
     Generator(#[from] io::Error),

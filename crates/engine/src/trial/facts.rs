@@ -86,6 +86,8 @@ pub(super) fn join<D: Driver>(
         died: abort.map(|abort| abort.why),
         faults: Vec::new(),
         first_failures: Vec::new(),
+        agent: None,
+        merged_from: 0,
         confidence: stats::quantile::CONFIDENCE,
     }
 }
@@ -122,12 +124,13 @@ fn phases<D: Driver>(
 }
 
 fn load<D: Driver>(workload: &Workload<D>) -> Load {
-    let planned = &workload.load;
+    let (planned, share) = (&workload.load, workload.share);
+    let part = |total: u32| u32::try_from(share.part(u64::from(total))).unwrap_or(total);
     let mut load = Load {
         model: ModelName::Closed,
         arrivals: None,
         offered_rate: None,
-        connections: planned.connections,
+        connections: part(planned.connections),
         streams: Some(planned.streams).filter(|&streams| streams > 1),
         users: None,
         workers: u32::try_from(workload.workers).unwrap_or(u32::MAX),
@@ -136,12 +139,13 @@ fn load<D: Driver>(workload: &Workload<D>) -> Load {
         Model::Open { arrivals } => {
             load.model = ModelName::Open;
             load.arrivals = Some(arrivals.name().to_owned());
-            load.offered_rate = arrivals.mean_rate(planned.stop);
+            let rate = arrivals.mean_rate(planned.stop);
+            load.offered_rate = rate.map(|rate| rate / f64::from(share.of));
         }
         Model::Closed => {}
         Model::Users { users, .. } => {
             load.model = ModelName::Users;
-            load.users = Some(*users);
+            load.users = Some(part(*users));
         }
     }
     load
@@ -174,18 +178,7 @@ fn in_flight(reports: &[WorkerReport], measure_ns: u64) -> InFlight {
     }
 }
 
-/// Workers share nothing: the pool was saturated for as long as on the worst of them.
+/// Workers share nothing.
 fn pool(reports: &[WorkerReport]) -> PoolFacts {
-    reports.iter().map(|report| report.pool).fold(PoolFacts::default(), |sum, part| PoolFacts {
-        connections_max: sum.connections_max + part.connections_max,
-        connections_opened: sum.connections_opened + part.connections_opened,
-        connections_lost: sum.connections_lost + part.connections_lost,
-        waited: sum.waited + part.waited,
-        saturated_ns: sum.saturated_ns.max(part.saturated_ns),
-        saturated_first_ns: [sum.saturated_first_ns, part.saturated_first_ns]
-            .into_iter()
-            .flatten()
-            .min(),
-        journeys_unconnected: sum.journeys_unconnected + part.journeys_unconnected,
-    })
+    reports.iter().fold(PoolFacts::default(), |sum, report| sum.joined(&report.pool))
 }

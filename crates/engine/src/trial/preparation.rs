@@ -85,7 +85,9 @@ pub(super) async fn all<C: Clock, N: Network, D: Driver>(
     network: &N,
 ) -> Result<(), FailedStep> {
     let rows = preparation.rows.as_ref().map(|rows| rows.len());
-    for row in 0..rows.unwrap_or(1) {
+    // Shares deal the rows; without rows, the first share performs it for all.
+    let own = |row: &usize| setup.share.dealt(*row as u64).is_some();
+    for row in (0..rows.unwrap_or(1)).filter(own) {
         let memory = Rc::default();
         for &operation in &preparation.steps {
             let failed = |(kind, detail)| FailedStep {

@@ -71,7 +71,7 @@ pub fn run_together<D: Driver>(
     let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
     let targets = targets::<D>(&processes, &mixes, &placement);
     let timing = timing(busy_poll)?;
-    let workloads = workloads(setups, mixes, placement.workers.len(), monotonic() + LEAD);
+    let workloads = workloads(setups, mixes, placement.workers.len(), start(&setups[0])?);
     let sink: OutputSink<'_> = RefCell::new(&mut *on);
     let mut collectors: Vec<Collector<'_>> =
         workloads.iter().map(|workload| Collector::new(workload, &sink)).collect();
@@ -79,7 +79,8 @@ pub fn run_together<D: Driver>(
         for (name, pids) in own.pids() {
             collector.event(monotonic(), EventKind::ProcessReady { name, pids });
         }
-        collector.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
+        let (at, wall_clock) = dated(setup.calendar);
+        collector.event(at, EventKind::Dated { wall_clock });
     }
     let stops = setups[0].stops();
     let circumstances = Circumstances {
@@ -110,6 +111,29 @@ pub fn run_together<D: Driver>(
         collector.finish(trial, monotonic())
     });
     Ok(trials.collect())
+}
+
+/// The time of day at an instant, both read as close together as a busy machine allows.
+fn dated(calendar: fn() -> String) -> (u64, String) {
+    const READINGS: usize = 10;
+    let reading = || {
+        let before = monotonic();
+        let wall_clock = calendar();
+        let gap = monotonic() - before;
+        (gap, before + gap / 2, wall_clock)
+    };
+    let closest = (0..READINGS).map(|_| reading()).min_by_key(|(gap, ..)| *gap);
+    closest.map_or_else(|| (monotonic(), calendar()), |(_, at, wall_clock)| (at, wall_clock))
+}
+
+/// When the first phase with load begins.
+fn start<D: Driver>(setup: &Setup<'_, D>) -> Result<u64, TrialError> {
+    let earliest = monotonic() + LEAD;
+    match setup.start_at {
+        Some(at) if at < earliest => Err(TrialError::TooLate { late_ns: earliest - at }),
+        Some(at) => Ok(at),
+        None => Ok(earliest),
+    }
 }
 
 /// Performs `[teardown]`. Returns what failed: the load is over, so that its figures stand.

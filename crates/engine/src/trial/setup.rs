@@ -7,6 +7,7 @@ use plan::journey::{Journey, Step};
 use plan::load::{Model, Stop};
 use plan::operation::{CONNECTING, part_names};
 use plan::plan::{Arm, TrialPlan};
+use plan::plan_share::PlanShare;
 use plan::schedule::{Schedule, nanos};
 use plan::target::Target;
 use record::event::EventKind;
@@ -36,6 +37,10 @@ pub struct Setup<'a, D: Driver> {
     pub keep_samples: Option<u64>,
     /// Whether workers ask the kernel for real-time priority.
     pub real_time: bool,
+    /// What this machine performs of the plan.
+    pub share: PlanShare,
+    /// When the load begins, on CLOCK_MONOTONIC; `None` for as soon as everything is ready.
+    pub start_at: Option<u64>,
     /// The user's signal to stop.
     pub stop: StopSignal,
     /// The signal to end the measure phase early.
@@ -49,7 +54,8 @@ impl<D: Driver> Setup<'_, D> {
             Model::Users { users, .. } => users,
             Model::Open { .. } | Model::Closed => self.arm.load.connections,
         };
-        wanted.min(actors as usize).max(1)
+        let actors = self.share.part(u64::from(actors));
+        wanted.min(usize::try_from(actors).unwrap_or(usize::MAX)).max(1)
     }
 
     /// The signals that end it early.
@@ -120,6 +126,7 @@ impl<D: Driver> Setup<'_, D> {
             timeline: self.timeline(start),
             trial: self.trial.clone(),
             side,
+            share: self.share,
             workers,
             in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
             journeys_cap: self.arm.journeys_cap(),
@@ -186,7 +193,7 @@ impl<D: Driver> Setup<'_, D> {
     }
 }
 
-/// The workloads of trials that begin together at `start`.
+/// The workloads of trials that begin together at `start`, unless they have an appointed time.
 pub(super) fn workloads<D: Driver>(
     setups: &[Setup<'_, D>],
     mixes: Vec<PreparedMix<D>>,
@@ -194,7 +201,10 @@ pub(super) fn workloads<D: Driver>(
     start: u64,
 ) -> Vec<Arc<Workload<D>>> {
     let sides = setups.iter().zip(mixes).enumerate();
-    sides.map(|(side, (setup, mix))| Arc::new(setup.workload(side, mix, workers, start))).collect()
+    let workload = |(side, (setup, mix)): (usize, (&Setup<'_, D>, _))| {
+        Arc::new(setup.workload(side, mix, workers, setup.start_at.unwrap_or(start)))
+    };
+    sides.map(workload).collect()
 }
 
 /// The targets of a trial, resolved, and the mix compiled for them.

@@ -14,7 +14,7 @@ use plan::schedule::nanos;
 
 use super::connections::ConnectionGroup;
 use super::due_operation::DueOperation;
-use super::share::{Assignments, WorkerShare};
+use super::share::Assignments;
 use super::slot::Slot;
 use super::slot_handle::SlotHandle;
 use super::state::{Stage, WorkerState};
@@ -72,7 +72,7 @@ pub(super) fn actors<C: Clock, N: Network, D: Driver>(
     state: &WorkerState<C, N, D>,
 ) -> impl Iterator<Item = Actor> {
     let workload = Arc::clone(&state.workload);
-    let share = WorkerShare { worker: state.worker, workers: workload.workers };
+    let share = workload.share_of(state.worker);
     let (connections, think) = match workload.load.model {
         Model::Users { users, think, .. } => (users, think),
         _ => (workload.load.connections, Think::Fixed { pause: Duration::ZERO }),
@@ -187,7 +187,7 @@ impl Queue {
     /// The worker's share of the mix.
     pub(super) fn new<C: Clock, N: Network, D: Driver>(state: &WorkerState<C, N, D>) -> Self {
         let workload = &state.workload;
-        let share = WorkerShare { worker: state.worker, workers: workload.workers };
+        let share = workload.share_of(state.worker);
         let below = match workload.load.stop {
             Stop::Duration { .. } => u64::MAX,
             Stop::Operations { count } => count,

@@ -16,10 +16,10 @@ struct OfTarget {
 
 impl AddressUse {
     /// Workers begin with different addresses, so that few connections each are spread as well.
-    pub(super) fn new(endpoints: &[Endpoint], worker: usize) -> Self {
+    pub(super) fn new(endpoints: &[Endpoint], first: usize) -> Self {
         let of_target = |endpoint: &Endpoint| {
             let connections = vec![0; endpoint.address.count()];
-            RefCell::new(OfTarget { turn: worker, connections })
+            RefCell::new(OfTarget { turn: first, connections })
         };
         Self(endpoints.iter().map(of_target).collect())
     }

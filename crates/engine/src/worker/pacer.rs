@@ -14,7 +14,7 @@ use super::slot::Slot;
 use super::slot_handle::SlotHandle;
 use super::state::{Stage, WorkerState};
 
-use super::share::{Arrivals, WorkerShare};
+use super::share::Arrivals;
 use super::task::spawn;
 use crate::clock::Clock;
 use crate::driver::Driver;
@@ -26,16 +26,16 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     process: &ArrivalProcess,
 ) {
     let workload = Arc::clone(&state.workload);
-    let share = WorkerShare { worker: state.worker, workers: workload.workers };
     let timeline = workload.timeline;
     let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
     let seed = workload.warm_seed();
     let schedule = Schedule::warm_up(process, length, &workload.trial);
-    let mut warm = Arrivals::new(schedule, workload.mix(seed), share);
+    let share = |seed| workload.arrivals_of(state.worker, process, seed);
+    let mut warm = Arrivals::new(schedule, workload.mix(seed), share(seed));
     follow(state, &mut warm, timeline.warm_from, seed).await;
     let (schedule, seed) =
         (Schedule::of_trial(process, workload.load.stop, &workload.trial), workload.trial.seed);
-    let mut arrivals = Arrivals::new(schedule, workload.mix(seed), share);
+    let mut arrivals = Arrivals::new(schedule, workload.mix(seed), share(seed));
     follow(state, &mut arrivals, timeline.measure_from, seed).await;
     if let Some(offset) = arrivals.cut_at() {
         state.end_measuring(timeline.measure_from + offset);

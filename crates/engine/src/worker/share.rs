@@ -1,21 +1,29 @@
 //! A worker's share of the mix and of the schedule.
 //!
 //! Every worker walks the whole plan and keeps its own share, so all workers together execute
-//! exactly the plan, for any number of workers.
+//! exactly the plan, for any number of workers, on any number of machines.
 
 use plan::mix::{Assignment, Mix};
+use plan::plan_share::PlanShare;
 use plan::schedule::Schedule;
 
-/// Worker `worker` of `workers`.
+/// Worker `worker` of the `workers` that perform a share of the plan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkerShare {
     pub(super) worker: usize,
     pub(super) workers: usize,
+    pub(super) share: PlanShare,
+    /// The seed where indices are drawn for shares; `None` where they are dealt.
+    pub(super) drawn: Option<u64>,
 }
 
 impl WorkerShare {
     pub(super) fn owns(self, index: u64) -> bool {
-        index % self.workers as u64 == self.worker as u64
+        let place = match self.drawn {
+            Some(seed) => self.share.drawn(index, seed),
+            None => self.share.dealt(index),
+        };
+        place.is_some_and(|place| place % self.workers as u64 == self.worker as u64)
     }
 }
 

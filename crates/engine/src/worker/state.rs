@@ -87,15 +87,16 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             window: timeline.window,
         };
         let recorder = Recorder::new(worker, &workload.layout, phases, workload.samples.is_some());
-        let connections = workload.share(u64::from(workload.load.connections), worker);
+        let connections = workload.part(u64::from(workload.load.connections), worker);
         let limit = connections * u64::from(workload.load.streams);
         let pools = workload.endpoints.iter().map(|_| Pool::new(limit));
         let pools = pools.chain([Pool::new(u64::MAX)]).collect();
         let groups = RefCell::new(ConnectionGroups::new(&workload));
-        let addresses = AddressUse::new(&workload.endpoints, worker);
-        let journeys_cap = workload.share(workload.journeys_cap, worker).max(1);
-        let own_connections_cap = workload.share(workload.own_connections_cap, worker);
-        let in_flight_cap = workload.share(workload.in_flight_cap, worker).max(1);
+        let addresses =
+            AddressUse::new(&workload.endpoints, workload.share.number as usize + worker);
+        let journeys_cap = workload.part(workload.journeys_cap, worker).max(1);
+        let own_connections_cap = workload.part(workload.own_connections_cap, worker);
+        let in_flight_cap = workload.part(workload.in_flight_cap, worker).max(1);
         Self {
             clock,
             network,

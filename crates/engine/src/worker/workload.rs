@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use plan::journey::{Journey, Step};
-use plan::load::Load;
+use plan::load::{ArrivalProcess, Load};
 use plan::mix::Mix;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
+use plan::plan_share::{PlanShare, is_drawn};
 use record::Layout;
 
 use super::backlog::Backlog;
+use super::share::WorkerShare;
 use crate::driver::Driver;
 use crate::transport::Endpoint;
 
@@ -38,6 +40,8 @@ pub(crate) struct Workload<D: Driver> {
     pub(crate) trial: TrialPlan,
     /// Its place among the trials executed at the same time, from 0.
     pub(crate) side: usize,
+    /// What this machine performs of the plan.
+    pub(crate) share: PlanShare,
     /// Generator threads.
     pub(crate) workers: usize,
     /// Most operations in flight at a time, over all workers; an open load misses operations beyond
@@ -82,10 +86,29 @@ pub(crate) struct Timeline {
 }
 
 impl<D: Driver> Workload<D> {
-    /// This worker's part of a total that is split evenly; the first workers get the remainder.
-    pub(crate) fn share(&self, total: u64, worker: usize) -> u64 {
+    /// This worker's part of a total that is split evenly over all shares and their workers; the first get the
+    /// remainder.
+    pub(crate) fn part(&self, total: u64, worker: usize) -> u64 {
         let (worker, workers) = (worker as u64, self.workers as u64);
+        let total = if total == u64::MAX { total } else { self.share.part(total) };
         total / workers + u64::from(worker < total % workers)
+    }
+
+    /// What this worker performs of connections and users, which are dealt.
+    pub(super) fn share_of(&self, worker: usize) -> WorkerShare {
+        WorkerShare { worker, workers: self.workers, share: self.share, drawn: None }
+    }
+
+    /// What this worker performs of arrivals with this seed: where they are at random, shares draw them.
+    pub(super) fn arrivals_of(
+        &self,
+        worker: usize,
+        process: &ArrivalProcess,
+        seed: u64,
+    ) -> WorkerShare {
+        // A single share draws nothing, so that its workers stay evenly loaded.
+        let is_drawn = !self.share.is_whole() && is_drawn(process);
+        WorkerShare { drawn: is_drawn.then_some(seed), ..self.share_of(worker) }
     }
 
     /// The mix with this seed.

@@ -45,7 +45,8 @@ pub const LATE: FindingKind = FindingKind {
               It takes CAP_SYS_NICE (`setcap cap_sys_nice=ep` on the binary, `--cap-add SYS_NICE` for a container) \
               or a limit (`USER - rtprio 1` in /etc/security/limits.conf).",
     check: Check::Trial(|case| {
-        let why = validity::lateness(case.trial, case.facts)?;
+        let of_all = validity::lateness(case.trial, case.facts);
+        let why = of_all.or_else(|| validity::spoiled_shares(case.trial).next())?;
         let lag = &case.trial.generator.dispatch_lag;
         let advice = "give the generator a core of its own, or lower the rate";
         let noticed = Noticed::new(why, better_scheduled(&case.trial.generator, advice))

@@ -6,13 +6,14 @@
 //!
 //! In reading order: `kind` is a row, `table` holds all rows and runs their checks, `codes` names the findings that
 //! other modules look for. The rows are in `generator` and `load` (the instrument, and the offered load), `answers`,
-//! `distribution`, `time_patterns`, `steady` and `work` (the answers), `journeys` (their steps), `kernel`, `signatures`, `under_test` and
+//! `distribution`, `time_patterns`, `steady` and `work` (the answers), `journeys` (their steps), `agents` (several machines), `kernel`, `signatures`, `under_test` and
 //! `parts` (causes and places), `level_adds_outside` and `level_adds_in_part` (an `added_time`) and
 //! `compared_while_bound` (each about an `arm_pair`), `race`, `run` and `scaling` (several trials), `design`
 //! (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a search), `all_failed` and `execution` (how the run
 //! went). `groups` combines findings that say the same about several trials.
 
 mod added_time;
+mod agents;
 pub mod all_failed;
 mod answers;
 mod arm_pair;

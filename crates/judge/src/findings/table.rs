@@ -4,7 +4,7 @@ use record::summary::{Arm, Capacity, Comparison, Finding, Scaling};
 
 use super::kind::{Check, FindingKind, Noticed};
 use super::{
-    all_failed, answers, capacity, compared_while_bound, criterion, design, distribution,
+    agents, all_failed, answers, capacity, compared_while_bound, criterion, design, distribution,
     execution, generator, journeys, kernel, level_adds_in_part, level_adds_outside, load, noise,
     parts, race, run, scaling, signatures, steady, time_patterns, under_test, work,
 };
@@ -46,6 +46,9 @@ pub const TABLE: &[FindingKind] = &[
     generator::BOUND,
     compared_while_bound::COMPARED_WHILE_BOUND,
     load::POOL_LIMITED,
+    agents::SHORT,
+    agents::DIFFER,
+    agents::CLOCKS,
     answers::FAILURES,
     journeys::ENDS_EARLY,
     journeys::CAPTURE_FAILS,

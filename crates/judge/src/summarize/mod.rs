@@ -4,8 +4,9 @@
 //! Windows are read after the trial's totals are known, because dispersion counts the operations of each window
 //! beyond a quantile of the whole; and once more if a criterion needs them.
 //!
-//! In reading order: `input` is an executed trial; `trial` makes its summary.
+//! In reading order: `input` is an executed trial; `trial` makes its summary, `agent` that of one of several machines.
 
+mod agent;
 mod input;
 mod trial;
 
@@ -13,10 +14,12 @@ use std::collections::BTreeSet;
 
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{
-    Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity, Verdict,
+    Agent, Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity,
+    Verdict,
 };
 use record::{EarlyEnd, EndReason, RecordError};
 
+pub use agent::agent;
 pub use input::{TrialInput, Windows};
 
 use crate::case::{Case, Facts, OverTime, RunView, Shape, SteadyStateTest};
@@ -65,14 +68,25 @@ impl<'p> Summariser<'p> {
     ///
     /// Errors: of the windows' reader
     pub fn add(&mut self, input: TrialInput<'_>) -> Result<(), RecordError> {
-        self.take(input, false)
+        self.take(input, Vec::new(), false)
+    }
+
+    /// Adds a trial that these agents performed together.
+    ///
+    /// Errors: of the windows' reader
+    pub fn add_merged(
+        &mut self,
+        input: TrialInput<'_>,
+        agents: Vec<Agent>,
+    ) -> Result<(), RecordError> {
+        self.take(input, agents, false)
     }
 
     /// Adds a trial whose block was executed again: it is shown, but does not count.
     ///
     /// Errors: of the windows' reader
     pub fn add_superseded(&mut self, input: TrialInput<'_>) -> Result<(), RecordError> {
-        self.take(input, true)
+        self.take(input, Vec::new(), true)
     }
 
     /// A trial could not begin, and the run ended there.
@@ -122,7 +136,12 @@ impl<'p> Summariser<'p> {
         self.spared.contains(&block)
     }
 
-    fn take(&mut self, input: TrialInput<'_>, superseded: bool) -> Result<(), RecordError> {
+    fn take(
+        &mut self,
+        input: TrialInput<'_>,
+        agents: Vec<Agent>,
+        superseded: bool,
+    ) -> Result<(), RecordError> {
         let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
             return Ok(());
         };
@@ -135,6 +154,7 @@ impl<'p> Summariser<'p> {
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evaluations, &mut facts.over_time)?;
+        trial.agents = agents;
         // With a late generator, windows show its own behaviour.
         let is_late = validity::lateness(&trial, &facts).is_some();
         facts.steady =

@@ -137,6 +137,7 @@ fn put_together(
         observers: facts.observers.iter().map(observer).collect(),
         kernel: facts.kernel.clone(),
         first_failures: facts.first_failures.clone(),
+        agents: Vec::new(),
     }
 }
 

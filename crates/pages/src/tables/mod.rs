@@ -4,10 +4,11 @@
 //! [`percentiles`] of all arms; [`capacity`] is a search; [`scaling`] is closed loads of different sizes; [`run`] has
 //! tables of the whole run, [`outcome`] the failures in it; [`accounting`] has the outcomes of all operations by arm,
 //! and [`observed`] the observers' results; [`parts`] and [`phases`] show where the time went, [`work`] its processor
-//! time; [`trial`] has tables of one trial; [`journeys`] those of its journeys; `times` those of response and service
+//! time; [`trial`] has tables of one trial, [`agents`] the machines that performed it; [`journeys`] those of its journeys; `times` those of response and service
 //! time.
 
 pub mod accounting;
+pub mod agents;
 mod arms;
 pub mod capacity;
 pub mod comparison;

@@ -171,7 +171,10 @@ pub fn provenance(summary: &Summary) -> Table {
             ),
         ),
     ];
-    lines.into_iter().for_each(|(name, text)| table.row([name.to_owned(), text]));
+    let share = run.share.iter().map(|share| ("share", share.clone()));
+    let merged = (run.shares > 0).then(|| ("merged", format!("from {} shares", run.shares)));
+    let lines = lines.into_iter().chain(share).chain(merged);
+    lines.for_each(|(name, text)| table.row([name.to_owned(), text]));
     table
 }
 

@@ -2,7 +2,7 @@
 
 use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
-use super::{Table, journeys, times};
+use super::{Table, agents, journeys, times};
 use judge::scheduling;
 use plan::number;
 
@@ -23,6 +23,7 @@ pub fn all(trial: &TrialSummary) -> Vec<Table> {
         against_items(trial),
         observers(trial),
         Some(generator(trial)),
+        agents::table(trial),
         systems(trial),
         kernel(trial),
     ];
@@ -50,14 +51,22 @@ pub fn load(trial: &TrialSummary) -> String {
         (None, _) => format!("closed load, {}", times::actors(trial)),
     };
     let phases = &trial.phases;
-    let workers = if load.workers == 1 { "worker" } else { "workers" };
+    let workers = workers(trial);
     format!(
-        "{offered}; {} {workers}; warm-up {}, measured {}, drained {}",
-        load.workers,
+        "{offered}; {workers}; warm-up {}, measured {}, drained {}",
         number::duration(phases.warm_up_ns.saturating_add(phases.ramp_up_ns)),
         number::duration(phases.measure_ns),
         number::duration(phases.drain_ns)
     )
+}
+
+fn workers(trial: &TrialSummary) -> String {
+    let count = trial.load.workers;
+    let word = if count == 1 { "worker" } else { "workers" };
+    match trial.agents.len() {
+        0 => format!("{count} {word}"),
+        machines => format!("{count} {word} on {machines} machines"),
+    }
 }
 
 /// The load, and whether the generator was on time, in a line of a terminal.
@@ -68,11 +77,10 @@ pub fn load_in_short(trial: &TrialSummary) -> String {
         None if load.users.is_some() => times::actors(trial),
         None => "closed load".to_owned(),
     };
-    let workers = if load.workers == 1 { "worker" } else { "workers" };
+    let workers = workers(trial);
     let known = (lag.count > 0).then(|| format!("; dispatch lag p99 {}", at(lag, 0.99)));
     format!(
-        "{model}, {} {workers}, measured {}; {}{}",
-        load.workers,
+        "{model}, {workers}, measured {}; {}{}",
         number::duration(trial.phases.measure_ns),
         validity(trial.validity),
         known.unwrap_or_default()

@@ -9,11 +9,13 @@ use record::summary::Validity;
 use crate::calibration::{CASES, CalibrationCase, CaseResult, Reading};
 use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags};
 use crate::commands::run::measure;
+use crate::execution::TrialOptions;
 use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::load_text;
 use crate::output;
 use crate::problem::Problem;
+use crate::sharing::ShareRun;
 
 /// Runs every case; exits 3 if a comparison fails.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
@@ -47,7 +49,8 @@ fn examine(
 ) -> Result<Vec<Reading>, Problem> {
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
-    let finished = measure(&loaded, &flags, generator, live)?;
+    let options = TrialOptions::of(&flags, generator, ShareRun::WHOLE);
+    let finished = measure(&loaded, &flags, options, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
     let seen = CaseResult::of(&finished.summary, *floor_ns).filter(|_| is_whole);
     let Some(seen) = seen else {

@@ -11,6 +11,7 @@ use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Model};
 use plan::plan::{Arm, Plan};
+use plan::plan_share::PlanShare;
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
 use record::summary::Summary;
 use serde_json::Value;
@@ -19,7 +20,7 @@ use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
 use crate::capacity_search::{CapacitySearch, arm_at};
-use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
+use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags, ShareFlags};
 use crate::commands::run::{exit, indented, provenance};
 use crate::contact::foresee;
 use crate::disk::{Disk, unwritable};
@@ -29,6 +30,7 @@ use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_search};
 use crate::problem::Problem;
 use crate::publishing::{folder, read_back, show, slug, write_pages};
+use crate::sharing::ShareRun;
 use crate::{interrupt, output, redaction};
 
 /// The file with the answers of all arms, in the folder of a search over several arms.
@@ -160,7 +162,7 @@ fn search(
     let shortest = Duration::from_secs_f64(settings.shortest);
     let first =
         Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
-    foresee(&first, live)?;
+    foresee(&first, PlanShare::WHOLE, live)?;
     let started_at = now_text();
     let disk = Disk::create(started.home)?;
     let run = provenance(plan, &disk, started_at);
@@ -169,7 +171,7 @@ fn search(
         disk: &disk,
         live,
         stop: started.stop.clone(),
-        options: TrialOptions::of(&args.output, args.generator),
+        options: TrialOptions::of(&args.output, args.generator, ShareRun::WHOLE),
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
@@ -190,6 +192,7 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
         request: args.request.clone(),
         connection: args.connection.clone(),
         plan: args.plan.clone(),
+        share: ShareFlags::default(),
         generator: args.generator,
         output: args.output.clone(),
     })?;

@@ -6,6 +6,7 @@ pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod explain;
+pub mod merge;
 pub mod report;
 pub mod resume;
 pub mod run;

@@ -6,6 +6,8 @@ use record::folder::{Folder, RunOrigin, RunReader, names};
 use record::summary::Run;
 
 use super::run;
+use plan::plan_share::PlanShare;
+
 use crate::cli::{GeneratorFlags, OutputFlags};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
@@ -13,6 +15,7 @@ use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::load_again;
 use crate::problem::Problem;
+use crate::sharing::ShareRun;
 use crate::systems::launcher;
 use crate::{contact, interrupt, publishing, redaction};
 
@@ -27,6 +30,13 @@ pub fn resume(
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;
     let origin = origin(&disk)?;
+    if let Some(share) = &origin.share {
+        return Err(Problem::usage(format!(
+            "{} is share {share} of a run, which cannot be resumed: the shares begin together",
+            root.display()
+        ))
+        .hint("start all shares again"));
+    }
     let _held = disk.hold()?;
     // Relative paths and programs in the experiment refer to that folder.
     std::env::set_current_dir(&origin.folder).map_err(|error| {
@@ -47,12 +57,13 @@ pub fn resume(
     }
     let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
-    contact::foresee(plan, &mut live)?;
+    contact::foresee(plan, PlanShare::WHOLE, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
     // All trials of a run get the same scheduling, unless the user turns it off now.
     let real_time = !(origin.no_realtime || generator.no_realtime);
-    let options = TrialOptions { keep_samples: origin.samples, real_time };
+    let share_run = ShareRun::WHOLE;
+    let options = TrialOptions { keep_samples: origin.samples, real_time, share_run };
     let experiment = &loaded.experiment;
     let launcher =
         launcher(&plan.arms).map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;

@@ -3,11 +3,13 @@
 use engine::selfcheck;
 use plan::diagnostic::Colour;
 use plan::plan::Plan;
+use plan::plan_share::PlanShare;
+use plan::secret::Secrets;
 use record::folder::{RunOrigin, RunRequest, names};
 use record::summary::{Placement, Run, Summary};
 use serde::Serialize;
 
-use crate::cli::{GeneratorFlags, OutputFlags, RunArgs};
+use crate::cli::{OutputFlags, RunArgs, ShareFlags};
 use crate::contact::foresee;
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions, now_text};
@@ -16,12 +18,14 @@ use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_run};
 use crate::problem::Problem;
 use crate::publishing::{self, folder, publish, write_json};
+use crate::sharing::ShareRun;
 use crate::systems::launcher;
 use crate::{interrupt, redaction};
 
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     publishing::probe(&args.output)?;
+    let share_run = share_run(args.share);
     let loaded = load_run(args)?;
     let mut live = LiveView::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
@@ -30,10 +34,15 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(warned) = loaded.experiment.warned(Colour::Off) {
         live.say(&warned);
     }
-    let finished = measure(&loaded, &args.output, args.generator, &mut live)
+    let options = TrialOptions::of(&args.output, args.generator, share_run);
+    let finished = measure(&loaded, &args.output, options, &mut live)
         .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     publish(&finished.disk, &args.output, &mut live)?;
     Ok(exit(&finished.summary))
+}
+
+fn share_run(flags: ShareFlags) -> ShareRun {
+    ShareRun { share: flags.share.unwrap_or(PlanShare::WHOLE), start_at: flags.start_at }
 }
 
 /// A finished run and where its record lies.
@@ -51,17 +60,18 @@ pub struct Finished {
 pub fn measure(
     loaded: &LoadedExperiment,
     flags: &OutputFlags,
-    generator: GeneratorFlags,
+    options: TrialOptions,
     live: &mut LiveView,
 ) -> Result<Finished, Problem> {
-    let options = TrialOptions::of(flags, generator);
     let plan = &loaded.experiment.plan;
-    foresee(plan, live)?;
+    options.share_run.check(plan)?;
+    foresee(plan, options.share_run.share, live)?;
     let stop = interrupt::listen()?;
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
-    let run = provenance(plan, &disk, started_at);
+    let share = options.share_run.is_shared().then(|| options.share_run.share.to_string());
+    let run = Run { share, ..provenance(plan, &disk, started_at) };
     let _held = match &loaded.asked {
         Some(asked) => {
             write_json(&disk, names::ORIGIN, &origin(asked, &run, options)?)?;
@@ -82,8 +92,15 @@ pub fn measure(
 pub fn carry_out(mut execution: Execution<'_>, run: Run) -> Result<Summary, Problem> {
     let (disk, secrets) = (execution.disk, &execution.experiment.plan.secrets);
     let summary = execution.run(run)?;
-    write_json(disk, names::SUMMARY, &redaction::of_summary(json(&summary)?, secrets))?;
+    write_summary(disk, &summary, secrets)?;
     Ok(summary)
+}
+
+/// Writes the summary of a run.
+///
+/// Errors: it cannot be written
+pub fn write_summary(disk: &Disk, summary: &Summary, secrets: &Secrets) -> Result<(), Problem> {
+    write_json(disk, names::SUMMARY, &redaction::of_summary(json(summary)?, secrets))
 }
 
 /// The information to resume the run later.
@@ -104,6 +121,7 @@ fn origin(
         asked: asked.clone(),
         samples: options.keep_samples,
         no_realtime: !options.real_time,
+        share: run.share.clone(),
     })
 }
 
@@ -138,6 +156,8 @@ pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
         question: plan.question.clone(),
         machine: selfcheck::machine(Placement::default()),
         command: command_line(plan),
+        share: None,
+        shares: 0,
     }
 }
 

@@ -34,6 +34,7 @@ mod resumption;
 mod scheduling;
 mod search;
 mod secrets;
+mod shares;
 mod stalls;
 mod steadiness;
 mod systems;

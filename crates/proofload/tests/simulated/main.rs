@@ -17,6 +17,7 @@ use engine::{EndSignal, StopSignal};
 use judge::summarize::{Summariser, TrialInput};
 use plan::experiment::{self, Experiment, ExperimentContext, Inputs, KnownNames, Options};
 use plan::plan::TrialPlan;
+use plan::plan_share::PlanShare;
 use plan::randomness::{RandomStream, draw, unit};
 use record::Window;
 use record::summary::Run;
@@ -132,6 +133,8 @@ fn setup<'e>(
         calendar: String::new,
         keep_samples: None,
         real_time: true,
+        share: PlanShare::WHOLE,
+        start_at: None,
         stop: StopSignal::new(),
         end: end.clone(),
     }
@@ -158,5 +161,7 @@ fn provenance(experiment: &Experiment) -> Run {
         question: None,
         machine: Default::default(),
         command: Vec::new(),
+        share: None,
+        shares: 0,
     }
 }

@@ -35,6 +35,11 @@ pub fn facts(trial_index: u32) -> String {
     format!("{}/trial.json", trial(trial_index))
 }
 
+/// The facts of one of the shares that it was merged from.
+pub fn agent(trial_index: u32, share: u32) -> String {
+    format!("{}/agents/{share:04}.json", trial(trial_index))
+}
+
 /// Its raw samples, if they were asked for.
 pub fn samples(trial_index: u32) -> String {
     format!("{}/samples.csv", trial(trial_index))

@@ -23,6 +23,9 @@ pub struct RunOrigin {
     /// Whether workers were to have ordinary scheduling (`--no-realtime`).
     #[serde(default)]
     pub no_realtime: bool,
+    /// Which share of the plan, such as `3/8`; none for the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<String>,
 }
 
 /// The run as requested.

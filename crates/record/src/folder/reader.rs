@@ -75,8 +75,12 @@ impl<'f> RunReader<'f> {
 
     /// Facts of a trial that has ended.
     pub fn facts(&self, trial: u32) -> Result<TrialFacts, RecordError> {
-        let path = names::facts(trial);
-        serde_json::from_str(&self.text(&path)?).map_err(malformed(&path))
+        self.facts_at(&names::facts(trial))
+    }
+
+    /// Facts in this file, such as those of [`names::agent`].
+    pub fn facts_at(&self, path: &str) -> Result<TrialFacts, RecordError> {
+        serde_json::from_str(&self.text(path)?).map_err(malformed(path))
     }
 
     /// Whether a trial was begun.

@@ -52,6 +52,11 @@ impl<'f> TrialWriter<'f> {
         Ok(Self { folder, header, windows, events, samples, end_ns: 0 })
     }
 
+    /// Length of a window.
+    pub(super) fn window_ns(&self) -> u64 {
+        self.header.window_ns
+    }
+
     /// Corrects the start of the measure phase, which is known only once everything is launched.
     ///
     /// Shape:  before the first window, since the log begins anew

@@ -37,14 +37,22 @@ impl WindowAssembler {
     /// Takes the windows of a batch and gives the windows that are complete now, in order; a window
     /// without operations is given too, so that numbers have no gaps.
     pub fn add(&mut self, batch: &mut Batch) -> Vec<Window> {
-        for part in batch.windows.drain(..) {
-            self.add_part(part);
-        }
         for late in batch.late.drain(..) {
             self.pending(late.window).add_late(late);
         }
-        let closed = &mut self.closed_below[batch.worker];
-        *closed = batch.closed_below.max(*closed);
+        self.add_windows(batch.worker, batch.windows.drain(..), batch.closed_below)
+    }
+
+    /// The same for parts alone. From this worker, windows below `closed_below` get nothing more.
+    pub fn add_windows(
+        &mut self,
+        worker: usize,
+        parts: impl IntoIterator<Item = WindowPart>,
+        closed_below: u64,
+    ) -> Vec<Window> {
+        parts.into_iter().for_each(|part| self.add_part(part));
+        let closed = &mut self.closed_below[worker];
+        *closed = closed_below.max(*closed);
         self.take_closed()
     }
 
@@ -74,10 +82,12 @@ impl WindowAssembler {
         let limit = self.closed_below.iter().copied().min().unwrap_or(0);
         let open = self.pending.split_off(&limit);
         let mut closed = std::mem::replace(&mut self.pending, open);
-        for number in self.next..limit {
+        // Nothing comes after the last window.
+        let last = if limit == u64::MAX { self.next } else { limit };
+        for number in self.next..last {
             closed.entry(number).or_default();
         }
-        self.next = self.next.max(limit);
+        self.next = self.next.max(last);
         let close =
             |(number, pending): (u64, Pending)| pending.close(number, self.all, self.operations);
         closed.into_iter().map(close).collect()

@@ -17,6 +17,7 @@ use h2::server::Builder;
 use http::Response;
 use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
+use plan::plan_share::PlanShare;
 use plan::target::Target;
 use record::{FailureKind, TrialFacts};
 use tokio::task::spawn_local;
@@ -104,6 +105,8 @@ impl TestTrial {
             calendar: String::new,
             keep_samples: None,
             real_time: true,
+            share: PlanShare::WHOLE,
+            start_at: None,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };

@@ -15,6 +15,7 @@ use engine::trial::{Setup, TrialOutput, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
+use plan::plan_share::PlanShare;
 use plan::target::Target;
 use record::event::EventKind;
 use record::{FailureKind, OperationTotals, TrialFacts};
@@ -87,6 +88,8 @@ impl TestTrial {
             calendar: String::new,
             keep_samples: None,
             real_time: true,
+            share: PlanShare::WHOLE,
+            start_at: None,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };
@@ -252,6 +255,8 @@ fn operations_that_open_their_sessions_in_another_way_do_not_share_connections()
         calendar: String::new,
         keep_samples: None,
         real_time: true,
+        share: PlanShare::WHOLE,
+        start_at: None,
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };

@@ -43,6 +43,8 @@ fn both(
         calendar: String::new,
         keep_samples: None,
         real_time: true,
+        share: PlanShare::WHOLE,
+        start_at: None,
         stop: test_trial.stop.clone(),
         end: test_trial.end.clone(),
     };

@@ -11,6 +11,7 @@ use plan::journey::{
 use plan::load::{ArrivalProcess, Model, Stop, Think, WarmUp};
 use plan::operation::{Operation, RowOrder, TargetOf};
 use plan::plan::TrialPlan;
+use plan::plan_share::PlanShare;
 use plan::ramp::{Ramp, UserStage};
 use plan::rows::Rows;
 use record::{FailureKind, JourneyTotals, StepTotals};
@@ -314,8 +315,9 @@ fn users_come_and_go_as_the_stages_say() {
 }
 
 /// Performs `[setup]` with three rows at two servers; requests at the first one, and how it ended.
-fn set_up(second_answers: bool) -> (u32, Result<(), FailedStep>) {
-    let trial = at_rate(1.0, 1, vec![Step::once(0)]);
+fn set_up(share: PlanShare, second_answers: bool) -> (u32, Result<(), FailedStep>) {
+    let mut trial = at_rate(1.0, 1, vec![Step::once(0)]);
+    trial.share = share;
     let asked = Rc::new(Cell::new(0));
     let counted = Rc::clone(&asked);
     answer_after(&trial.network, &trial.clock, move |_| {
@@ -342,12 +344,18 @@ fn set_up(second_answers: bool) -> (u32, Result<(), FailedStep>) {
 
 #[test]
 fn a_setup_performs_its_steps_once_for_each_row() {
-    assert_eq!(set_up(true), (3, Ok(())));
+    assert_eq!(set_up(PlanShare::WHOLE, true), (3, Ok(())));
+}
+
+#[test]
+fn shares_deal_the_rows_of_a_setup() {
+    let asked = [1, 2].map(|number| set_up(PlanShare { number, of: 2 }, true));
+    assert_eq!(asked, [(2, Ok(())), (1, Ok(()))]);
 }
 
 #[test]
 fn a_setup_ends_with_the_first_step_that_fails() {
-    let (asked, ended) = set_up(false);
+    let (asked, ended) = set_up(PlanShare::WHOLE, false);
     assert_eq!(asked, 1, "nothing is performed after it");
     let failed = ended.expect_err("nobody is called `two`");
     assert_eq!((failed.operation.as_str(), failed.row), ("second", Some(1)));

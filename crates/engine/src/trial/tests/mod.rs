@@ -6,6 +6,7 @@ mod echo;
 mod faults;
 mod journey_limits;
 mod journeys;
+mod machines;
 mod open;
 mod queueing;
 mod real;
@@ -19,12 +20,13 @@ use plan::journey::{Journey, Preparation};
 use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
+use plan::plan_share::PlanShare;
 use plan::target::Target;
 use record::event::{Event, EventKind};
 use record::{EarlyEnd, EndReason, TrialFacts};
 
 use super::{Setup, TrialOutput, run_virtual};
-use crate::clock::Virtual;
+use crate::clock::{Clock, Virtual};
 use crate::stop::{EndSignal, StopSignal};
 use crate::transport::MemoryNetwork;
 use echo::Echo;
@@ -51,6 +53,8 @@ struct TestTrial {
     others: Vec<&'static str>,
     seed: u64,
     workers: usize,
+    /// What is performed of the plan.
+    share: PlanShare,
     /// Limit of waiting raw samples, if samples are kept.
     samples: Option<u64>,
 }
@@ -91,6 +95,7 @@ impl TestTrial {
             others: Vec::new(),
             seed: 1,
             workers: 1,
+            share: PlanShare::WHOLE,
             samples: None,
         }
     }
@@ -132,15 +137,24 @@ impl TestTrial {
             calendar: String::new,
             keep_samples: self.samples,
             real_time: true,
+            share: self.share,
+            start_at: None,
             stop: self.stop.clone(),
             end: self.end.clone(),
         }
     }
 
+    fn plan(seed: u64) -> TrialPlan {
+        TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed, duet: false }
+    }
+
+    fn clock_now(&self) -> u64 {
+        self.clock.now()
+    }
+
     fn run(&self) -> TestResult {
         let arm = self.arm("memory://target".to_owned());
-        let trial =
-            TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed, duet: false };
+        let trial = Self::plan(self.seed);
         let setup = self.setup(&arm, &trial);
         let (mut events, mut windows, mut samples) = (Vec::new(), Vec::new(), 0);
         let mut on = |output| match output {

@@ -10,6 +10,7 @@ use std::thread;
 use plan::journey::Preparation;
 use plan::load::Reuse;
 use plan::plan::TrialPlan;
+use plan::plan_share::PlanShare;
 use plan::rows::Rows;
 use record::TrialFacts;
 use record::event::{EventKind, Phase};
@@ -64,6 +65,8 @@ fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
         keep_samples: None,
         real_time: true,
+        share: PlanShare::WHOLE,
+        start_at: None,
         stop: test_trial.stop.clone(),
         end: test_trial.end.clone(),
     };

@@ -113,7 +113,7 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
         summariser.add(input(&made.trial)).unwrap();
         let early_end = Some(given_up.clone());
         let second = record::TrialFacts { index: 2, block: 2, early_end, ..made.trial.clone() };
-        summariser.take(input(&second), superseded).unwrap();
+        summariser.take(input(&second), Vec::new(), superseded).unwrap();
         let summary = summariser.finish(crate::example::run());
         assert!(codes(&summary).contains(&"interrupted"), "{:?}", codes(&summary));
         assert_eq!(exit_code(&summary), 3, "{:?}", summary.verdict);

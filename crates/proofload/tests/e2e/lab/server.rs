@@ -46,9 +46,17 @@ impl Truth {
 
     /// The greatest lateness of its own answers in nanoseconds; the generator is not to blame for it.
     pub fn own_lateness_ns(&self) -> f64 {
+        self.report()["answer_lateness_ns"]["max"].as_f64().expect("its lateness")
+    }
+
+    /// Requests that have arrived.
+    pub fn received(&self) -> u64 {
+        self.report()["received"].as_u64().expect("its count")
+    }
+
+    fn report(&self) -> Value {
         let answer = get(&self.control, "/truth/report");
-        let report: Value = serde_json::from_str(&answer).expect("a report in JSON");
-        report["answer_lateness_ns"]["max"].as_f64().expect("its lateness")
+        serde_json::from_str(&answer).expect("a report in JSON")
     }
 }
 

@@ -1,0 +1,62 @@
+//! The machines that performed a trial together.
+
+use judge::agents::{ClockAgreement, clocks};
+use plan::number;
+use record::summary::{Agent, Distribution, TrialSummary};
+
+use super::Table;
+
+/// One row for each machine; `None` where it was one.
+pub fn table(trial: &TrialSummary) -> Option<Table> {
+    let agreement = match clocks(&trial.agents)? {
+        ClockAgreement::Within(bound) => {
+            format!("Their windows are at most {} apart.", number::duration(bound))
+        }
+        ClockAgreement::Unknown(_) => {
+            "How far their windows are apart is not known: not every clock is kept in time."
+                .to_owned()
+        }
+    };
+    let columns = [
+        "share",
+        "machine",
+        "#cores",
+        "#planned",
+        "#missed",
+        "#failed",
+        "#p50",
+        "#p99",
+        "#dispatch lag p99",
+        "#CPU",
+        "clock error",
+    ];
+    let note = format!("Times of each machine by its own clock. {agreement}");
+    let mut table = Table::new("agents", "Machines", &columns).note(note);
+    for agent in &trial.agents {
+        table.row(row(agent));
+    }
+    Some(table)
+}
+
+fn row(agent: &Agent) -> [String; 11] {
+    let (facts, accounting) = (&agent.facts, &agent.accounting);
+    [
+        facts.share.to_string(),
+        facts.host.clone(),
+        facts.machine.cores.to_string(),
+        number::count(accounting.planned),
+        number::count(accounting.missed),
+        number::count(accounting.failed),
+        at(&agent.response_time, 0.5),
+        at(&agent.response_time, 0.99),
+        at(&agent.generator.dispatch_lag, 0.99),
+        number::percent(agent.generator.cpu_ratio),
+        facts.clock_bound_ns.map_or_else(|| "not known".to_owned(), number::duration),
+    ]
+}
+
+fn at(times: &Distribution, q: f64) -> String {
+    let found = times.quantiles.iter().find(|one| (one.q - q).abs() < 1e-9);
+    let known = found.and_then(|one| one.observed_ns);
+    known.map_or_else(|| "–".to_owned(), number::duration)
+}

@@ -1,0 +1,86 @@
+//! `proofload merge`: one run of the shares that several machines performed.
+
+use record::folder::names;
+use record::summary::Run;
+
+use super::run;
+use crate::agenda::Agenda;
+use crate::cli::MergeArgs;
+use crate::disk::Disk;
+use crate::exit::Exit;
+use crate::judging::{JudgedFolder, TrialOutcomes};
+use crate::live::LiveView;
+use crate::loading::{LoadedExperiment, load_again};
+use crate::merging::{self, ShareFolder};
+use crate::problem::Problem;
+use crate::publishing::{self, folder, write_json};
+use crate::redaction;
+
+/// Merges the shares and judges the whole; the exit code is the verdict.
+pub fn merge(args: &MergeArgs) -> Result<Exit, Problem> {
+    let output = args.output();
+    publishing::probe(&output)?;
+    let shares = merging::collect(&args.shares)?;
+    let loaded = load(args, &shares[0])?;
+    let secrets = &loaded.experiment.plan.secrets;
+    let mut live = LiveView::new(output.quiet);
+    let merged = whole(args, &loaded, &shares, &mut live);
+    let (disk, exit) = merged.map_err(|problem| redaction::of_problem(problem, secrets))?;
+    publishing::publish(&disk, &output, &mut live)?;
+    Ok(exit)
+}
+
+/// The experiment of the shares, found as they found it, or where the flag says.
+fn load(args: &MergeArgs, first: &ShareFolder) -> Result<LoadedExperiment, Problem> {
+    let mut asked = first.origin.asked.clone();
+    let here = std::env::current_dir();
+    match &args.experiment {
+        Some(file) => asked.experiment = file.display().to_string(),
+        // Paths of the experiment count from the folder in which the share was begun.
+        None => drop(std::env::set_current_dir(&first.origin.folder)),
+    }
+    let loaded = load_again(&asked);
+    if let Ok(here) = here {
+        let _ = std::env::set_current_dir(here);
+    }
+    let hint = "name the experiment file with `--experiment`";
+    let loaded = match (loaded, &args.experiment) {
+        (Err(problem), None) => return Err(problem.hint(hint)),
+        (loaded, _) => loaded?,
+    };
+    if loaded.experiment.plan.hash() != first.origin.plan_hash {
+        let what = format!("{} is not the experiment that the shares performed", asked.experiment);
+        return Err(Problem::usage(what)
+            .hint("undo what was changed in it since, or in the files that it names"));
+    }
+    Ok(loaded)
+}
+
+fn whole(
+    args: &MergeArgs,
+    loaded: &LoadedExperiment,
+    shares: &[ShareFolder],
+    live: &mut LiveView,
+) -> Result<(Disk, Exit), Problem> {
+    let plan = &loaded.experiment.plan;
+    let started = shares.iter().map(|share| share.origin.started_at.clone()).min();
+    let started = started.unwrap_or_default();
+    let disk = Disk::create(&folder(args.out.as_deref(), plan, &started))?;
+    write_json(&disk, names::PLAN, &plan.to_json())?;
+    live.say(&format!("merging {} shares", shares.len()));
+    for left_out in merging::merge(shares, plan, &disk)? {
+        live.say(&left_out);
+    }
+    let judged = JudgedFolder { plan, disk: &disk };
+    let states = judged.states();
+    if states.is_empty() {
+        return Err(Problem::usage("no trial was finished by every share").during("merging shares"));
+    }
+    let provenance = run::provenance(plan, &disk, started);
+    let run = Run { shares: shares[0].share.of, ..provenance };
+    let agenda = Agenda::once(plan, &states);
+    let outcomes = TrialOutcomes { states: &states, before: &states, agenda, lost: None };
+    let summary = judged.summary(run, outcomes)?;
+    run::write_summary(&disk, &summary, &plan.secrets)?;
+    Ok((disk, run::exit(&summary)))
+}

@@ -1,0 +1,210 @@
+//! One plan performed in shares by several processes, and merged.
+
+use record::summary::{Judgement, Summary};
+use serde_json::Value;
+
+use crate::lab::server::{Truth, truth};
+use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
+
+/// Seconds until shares begin; on a busy machine they need some to get ready.
+const AHEAD: i64 = 12;
+
+fn instant(ahead: i64) -> String {
+    let at = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(ahead);
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn experiment(url: &str, rest: &str) -> String {
+    format!(
+        "title = \"Shares\"\nseed = 7\ncriteria = [\"p99 < 2s\", \"failed == 0\"]\n{rest}\n\
+         [target]\nurl = \"{url}\"\n[load]\nrate = \"200/s\"\nduration = \"3s\"\nwarm_up = \"500ms\"\n\
+         [[operation]]\nname = \"often\"\nweight = 3\nhttp = {{ path = \"/\" }}\n\
+         [[operation]]\nname = \"seldom\"\nhttp = {{ path = \"/?{{{{nonce}}}}\" }}\n"
+    )
+}
+
+/// Performs all shares of `x.toml` at the same time, in the folders `s1`, `s2` …
+fn perform(lab: &Lab, of: usize, flags: &[&str]) -> Vec<Ran> {
+    let at = instant(AHEAD);
+    let start = |number: usize| {
+        let (share, out) = (format!("{number}/{of}"), format!("s{number}"));
+        let own = ["run", "x.toml", "--quiet", "--share", &share, "--start-at", &at, "--out", &out];
+        lab.start(&[&own, flags].concat())
+    };
+    let running: Vec<_> = (1..=of).map(start).collect();
+    running.into_iter().map(|one| one.finish()).collect()
+}
+
+fn merged(lab: &Lab, shares: &[&str], out: &str) -> (Ran, Option<Summary>) {
+    let ran = lab.proofload(&[&["merge", "--quiet", "--out", out], shares].concat());
+    let summary = lab.summary(out);
+    (ran, summary)
+}
+
+#[test]
+fn four_shares_are_one_run() {
+    let lab = Lab::new();
+    let target = Truth::start(&["mode=none"]);
+    lab.write("x.toml", &experiment(&format!("http://{}", target.http), ""));
+    let shares = perform(&lab, 4, &["--samples"]);
+    let mut planned = 0;
+    for (ran, number) in shares.iter().zip(1..) {
+        let summary = lab.summary(&format!("s{number}")).unwrap_or_else(|| panic!("{ran:?}"));
+        assert_eq!(summary.run.share.as_deref(), Some(&*format!("{number}/4")));
+        assert!(summary.criteria.is_empty(), "a share is not judged");
+        if summary.verdict.result == Judgement::Measured {
+            assert_eq!(ran.code, 0);
+            assert!(
+                ran.stdout.contains(&format!("share {number}/4 of the plan")),
+                "{}",
+                ran.stdout
+            );
+        }
+        planned += only_trial(&summary).accounting.planned;
+    }
+    let (ran, summary) = merged(&lab, &["s3", "s1", "s4", "s2"], "whole");
+    let summary = summary.unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+    assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert_eq!((summary.run.shares, summary.criteria.len()), (4, 2));
+    assert_eq!(trial.accounting.planned, planned);
+    assert_eq!(trial.load.offered_rate, Some(200.0));
+    let numbers: Vec<u32> = trial.agents.iter().map(|agent| agent.facts.share).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    // All are on this machine, so they have one clock.
+    assert!(finding(&summary, "clock-bound-too-wide").is_none());
+    let samples = lab.read("whole/trials/001/samples.csv");
+    assert_eq!(samples.lines().count() as u64, 1 + trial.accounting.started, "a line each");
+
+    // The target's own account, which has the warm-up, too.
+    let facts: Value =
+        serde_json::from_str(&lab.read("whole/trials/001/trial.json")).expect("facts");
+    let operations = facts["totals"]["operations"].as_array().expect("operations");
+    let before = operations.iter().map(|one| one["before"]["planned"].as_u64().expect("a count"));
+    assert_eq!(target.received(), trial.accounting.started + before.sum::<u64>());
+
+    // One machine that performs the same plan has the same operations.
+    let (_, one) = lab.run(&["x.toml"]);
+    for (ours, theirs) in only_trial(&one).operations.iter().zip(&trial.operations) {
+        assert_eq!((&ours.name, ours.planned), (&theirs.name, theirs.planned));
+    }
+    assert_eq!(one.run.plan_hash, summary.run.plan_hash);
+
+    let page = lab.proofload(&["report", "whole", "--full"]);
+    assert_eq!(page.code, 0, "{page:?}");
+    assert!(page.stdout.contains("Machines") && page.stdout.contains("on 4 machines"), "{page:?}");
+    for format in ["markdown", "html", "csv", "hlog", "json"] {
+        assert_eq!(lab.proofload(&["report", "whole", "--format", format]).code, 0, "{format}");
+    }
+    refused_merges(&lab);
+}
+
+/// What does not belong together is refused, by name.
+fn refused_merges(lab: &Lab) {
+    let refused = |shares: &[&str], says: &[&str]| {
+        let (ran, summary) = merged(lab, shares, "refused");
+        assert_eq!((ran.code, summary), (2, None), "{ran:?}");
+        assert!(!lab.path("refused/trials").exists(), "nothing was merged");
+        for text in says {
+            assert!(ran.stderr.contains(text), "{shares:?} must say {text}\n{}", ran.stderr);
+        }
+    };
+    refused(&["s1", "s2", "s4"], &["of 4 shares, these are missing: 3"]);
+    refused(&["s1", "s2", "s2", "s3", "s4"], &["s2 and s2 are both share 2/4"]);
+    refused(&["s1", "run"], &["run is a whole run, not a share"]);
+    refused(&["s1", "nowhere", "."], &["nowhere is not a run folder", ". is not a run folder"]);
+    let origin = lab.read("s3/origin.json");
+    for (from, to, says) in [
+        ("\"plan_hash\": \"", "\"plan_hash\": \"0", "s3 has another plan than s1"),
+        ("\"share\": \"3/4\"", "\"share\": \"3/5\"", "s3 is share 3/5, and s1 is share 1/4"),
+        ("\"share\": \"3/4\"", "\"share\": \"9/4\"", "s3: shares of 4 are numbered from 1 to 4"),
+        ("\"version\": \"", "\"version\": \"9", "s3 is of version 9"),
+        ("{", "[", "s3: "),
+    ] {
+        lab.write("s3/origin.json", &origin.replacen(from, to, 1));
+        refused(&["s1", "s2", "s3", "s4"], &[says]);
+    }
+    lab.write("s3/origin.json", &origin);
+    let facts = lab.read("s3/trials/001/trial.json");
+    let later = facts.replacen("\"measure_from_ns\":1", "\"measure_from_ns\":2", 1);
+    lab.write("s3/trials/001/trial.json", &later);
+    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "later");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("share 3 (") && ran.stderr.contains("after share"), "{ran:?}");
+    lab.write("s3/trials/001/trial.json", &facts[..facts.len() / 2]);
+    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "damaged");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("no trial was finished by every share"), "{ran:?}");
+    lab.write("s3/trials/001/trial.json", &facts);
+    let changed = experiment("http://127.0.0.1:1", "");
+    lab.write("x.toml", &changed);
+    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "changed");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("not the experiment that the shares performed"), "{ran:?}");
+    let resumed = lab.proofload(&["run", "--resume", "s1"]);
+    assert_eq!(resumed.code, 2, "{resumed:?}");
+    assert!(resumed.stderr.contains("share 1/4"), "{resumed:?}");
+}
+
+/// Trials begin at planned instants, so several of them stay together without talking.
+#[test]
+fn shares_of_several_trials_begin_each_together() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=none"]);
+    let text = "title = \"Two\"\n[factors]\nusers = [4, 8]\n";
+    lab.write(
+        "x.toml",
+        &format!(
+            "{text}[target]\nurl = \"{url}\"\n[load]\nusers = \"{{{{factor.users}}}}\"\nthink = \"20ms\"\n\
+             duration = \"1s\"\nwarm_up = \"100ms\"\ntimeout = \"500ms\"\nspawn_rate = \"1000/s\"\n\
+             [[operation]]\nhttp = {{ path = \"/\" }}\n"
+        ),
+    );
+    let shares = perform(&lab, 2, &[]);
+    let (ran, summary) = merged(&lab, &["s1", "s2"], "whole");
+    let summary = summary.unwrap_or_else(|| panic!("{ran:?} {shares:?}"));
+    // The seed comes from the instant, so the plans are the same.
+    assert_eq!(summary.arms.len(), 2);
+    for (arm, users) in summary.arms.iter().zip([4, 8]) {
+        let trial = &arm.trials[0];
+        assert_accounting(trial);
+        assert_eq!(trial.load.users, Some(users));
+        let starts: Vec<u64> =
+            trial.agents.iter().map(|agent| agent.facts.measure_from_ns).collect();
+        assert!(starts[0].abs_diff(starts[1]) < 50_000_000, "{starts:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=none"]);
+    lab.write("x.toml", &experiment(&url, ""));
+    let system = experiment("http://{system.http}", "") + "[system]\nserve = \"truth\"\n";
+    lab.write("system.toml", &system);
+    let at = instant(60);
+    let refused = |arguments: &[&str], code: i32, says: &str| {
+        let fixed = ["run", "--quiet", "--out", "refused"];
+        let ran = lab.proofload(&[&fixed, arguments].concat());
+        assert_eq!(ran.code, code, "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{arguments:?} must say {says}\n{}", ran.stderr);
+        assert!(!lab.path("refused").join("trials/001/trial.json").exists());
+        let _ = std::fs::remove_dir_all(lab.path("refused"));
+    };
+    let share = ["--share", "1/4", "--start-at", &at];
+    refused(&["x.toml", "--share", "1/4"], 2, "--start-at");
+    refused(&["x.toml", "--share", "5/4", "--start-at", &at], 2, "numbered from 1 to 4");
+    refused(&["x.toml", "--share", "1/4", "--start-at", "soon"], 2, "--start-at");
+    let with = |more: &[&'static str]| [&["x.toml"], &share[..], more].concat();
+    refused(&with(&["--fail-fast"]), 2, "`--fail-fast` decides from the results of the whole run");
+    refused(&with(&["--adaptive"]), 2, "`--adaptive` decides from the results of the whole run");
+    refused(
+        &with(&["--set", "load.connections=3"]),
+        2,
+        "at least 4 connections, and the load has 3",
+    );
+    refused(&[&["system.toml"], &share[..]].concat(), 2, "a share starts no processes");
+    refused(&["x.toml", "--share", "1/4", "--start-at", &instant(-5)], 4, "too late to begin");
+}

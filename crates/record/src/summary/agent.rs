@@ -1,0 +1,47 @@
+//! One of several machines that performed a plan together.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Accounting, Distribution, Generator, Machine};
+
+/// The machine that performed a share of the plan.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AgentFacts {
+    /// Number of the share, from 1.
+    pub share: u32,
+    /// Shares in all.
+    pub of: u32,
+    /// Name of the machine, as it calls itself.
+    pub host: String,
+    /// What it is.
+    pub machine: Machine,
+    /// Start of the measure phase by its own wall clock: nanoseconds since the Unix epoch, exact to a microsecond.
+    pub measure_from_ns: u64,
+    /// The machine's since it was started (`/proc/sys/kernel/random/boot_id`): agents with the same one have one clock.
+    pub boot_id: String,
+    /// The greatest error that its kernel admits for that clock; none where nothing keeps the clock in time.
+    pub clock_bound_ns: Option<u64>,
+}
+
+/// What an agent did in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Who and where.
+    #[serde(flatten)]
+    pub facts: AgentFacts,
+    /// Where the operations of its share went.
+    pub accounting: Accounting,
+    /// Intended start to complete answer; succeeded ones.
+    pub response_time: Distribution,
+    /// Its generator.
+    pub generator: Generator,
+    /// Why its share spoils the trial, if it does: sentences.
+    pub spoiled: Vec<String>,
+}
+
+impl AgentFacts {
+    /// `share 3 (host)`, for sentences.
+    pub fn name(&self) -> String {
+        format!("share {} ({})", self.share, self.host)
+    }
+}
