@@ -29,6 +29,7 @@ test: ## everything that must hold before a change is merged (installs what it l
 	@echo "make test: all of it holds"
 
 proof: ## the instrument against targets of known behaviour, and long simulations (about an hour)
+	@scripts/prerequisites
 	@cargo build --release --locked --quiet -p proofload -p truth
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1

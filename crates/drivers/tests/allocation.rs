@@ -20,7 +20,7 @@ use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
 use engine::driver::{CompileContext, Driver, Exchange};
 use engine::transport::{Address, Endpoint, MemoryNetwork, Stream};
-use engine::trial::{Setup, run_virtual};
+use engine::trial::{Setup, Start, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
 use plan::plan_share::PlanShare;
@@ -260,7 +260,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
-        start_at: None,
+        start: Start::Ready,
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };

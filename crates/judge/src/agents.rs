@@ -23,6 +23,11 @@ pub enum ClockAgreement {
 /// Machines that share a kernel share its clock. Others may differ by the errors that their kernels admit.
 pub fn clocks(agents: &[Agent]) -> Option<ClockAgreement> {
     let first = &agents.first()?.facts;
+    let errors: Option<Vec<u64>> = agents.iter().map(|agent| agent.facts.start_error_ns).collect();
+    if let Some(errors) = errors {
+        // Each against the coordinator's clock.
+        return Some(ClockAgreement::Within(worst_two(errors)));
+    }
     let starts = agents.iter().map(|agent| agent.facts.measure_from_ns);
     let spread = starts.clone().max().unwrap_or(0) - starts.min().unwrap_or(0);
     let is_one = !first.boot_id.is_empty()
@@ -35,11 +40,13 @@ pub fn clocks(agents: &[Agent]) -> Option<ClockAgreement> {
     if !unkept.is_empty() {
         return Some(ClockAgreement::Unknown(unkept));
     }
-    let mut bounds: Vec<u64> =
-        agents.iter().filter_map(|agent| agent.facts.clock_bound_ns).collect();
+    let bounds = agents.iter().filter_map(|agent| agent.facts.clock_bound_ns).collect();
+    Some(ClockAgreement::Within(spread + worst_two(bounds)))
+}
+
+fn worst_two(mut bounds: Vec<u64>) -> u64 {
     bounds.sort_unstable();
-    let worst_two: u64 = bounds.iter().rev().take(2).sum();
-    Some(ClockAgreement::Within(spread + worst_two))
+    bounds.iter().rev().take(2).sum()
 }
 
 /// The agents whose median response time is far from that of all, beyond both intervals.
@@ -122,6 +129,15 @@ mod tests {
     fn clocks_of_different_kernels_differ_by_what_both_admit() {
         let agents = [agent(1, "a", Some(MS)), agent(2, "b", Some(3 * MS)), agent(3, "c", Some(2))];
         assert_eq!(clocks(&agents), Some(ClockAgreement::Within(2 + 4 * MS)));
+    }
+
+    #[test]
+    fn exchanges_with_a_coordinator_decide() {
+        let mut agents = [agent(1, "a", None), agent(2, "b", None), agent(3, "c", None)];
+        for (agent, error) in agents.iter_mut().zip([5, 9, 7]) {
+            agent.facts.start_error_ns = Some(error);
+        }
+        assert_eq!(clocks(&agents), Some(ClockAgreement::Within(16)));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub fn judge(
     steady_state: SteadyState,
 ) -> (Validity, Vec<String>) {
     let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
-    let invalid = invalid.chain(lateness(trial, facts)).chain(spoiled_shares(trial));
+    let invalid =
+        invalid.chain(lateness(trial, facts)).chain(late_shares(trial)).chain(lost_shares(trial));
     let mut reasons: Vec<String> = invalid.collect();
     let overload = overload(trial, facts);
     let crowding = system_crowding(trial, facts);
@@ -76,12 +77,25 @@ pub fn lateness(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     })
 }
 
-/// Why single agents spoil the trial: one late generator moves the tail of all.
-pub fn spoiled_shares(trial: &TrialSummary) -> impl Iterator<Item = String> {
+/// Why single generators spoil the trial: one late generator moves the tail of all.
+pub fn late_shares(trial: &TrialSummary) -> impl Iterator<Item = String> {
     trial
         .agents
         .iter()
         .flat_map(|agent| agent.spoiled.iter().map(|why| format!("{}: {why}", agent.facts.name())))
+}
+
+/// The agents that were lost: load was missing from then on.
+pub fn lost_shares(trial: &TrialSummary) -> impl Iterator<Item = String> {
+    trial.agents.iter().filter_map(|agent| {
+        let windows = agent.facts.lost_after_windows?;
+        let after = duration(windows.saturating_mul(trial.window_ns));
+        Some(format!(
+            "{} was lost after {after} of the measure phase; {} of its operations count as missed",
+            agent.facts.name(),
+            count(agent.accounting.missed)
+        ))
+    })
 }
 
 /// Whether lateness of the generator is the only defect of the trial. Failed or missed operations and unmet

@@ -37,5 +37,6 @@ mod intensity;
 pub mod mix;
 pub mod nonce;
 pub mod plan_share;
+pub mod planned_counts;
 pub mod randomness;
 pub mod schedule;

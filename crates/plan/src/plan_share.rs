@@ -52,6 +52,15 @@ impl PlanShare {
         (owner == u64::from(self.number) - 1).then_some(bits & 0xffff_ffff)
     }
 
+    /// What it owns of the arrivals of this process: those at random are drawn, so that they stay random, and others are
+    /// dealt. A single share draws nothing, so that its workers stay evenly loaded.
+    pub fn place(self, arrivals: &ArrivalProcess, index: u64, seed: u64) -> Option<u64> {
+        match !self.is_whole() && is_drawn(arrivals) {
+            true => self.drawn(index, seed),
+            false => self.dealt(index),
+        }
+    }
+
     /// Why this arm cannot be divided into so many shares, if it cannot.
     pub fn refusal(self, arm: &Arm) -> Option<String> {
         let (what, count) = match arm.load.model {
@@ -64,8 +73,8 @@ impl PlanShare {
     }
 }
 
-/// Whether the arrivals of this process are drawn for shares: those at random. Others are dealt.
-pub fn is_drawn(arrivals: &ArrivalProcess) -> bool {
+/// Whether its arrivals are at random.
+fn is_drawn(arrivals: &ArrivalProcess) -> bool {
     match arrivals {
         ArrivalProcess::Poisson { .. } => true,
         ArrivalProcess::Stages { spacing, .. } | ArrivalProcess::Burst { spacing, .. } => {

@@ -22,6 +22,7 @@ use record::summary::{Run, Stairs, StepResult, Summary, TrialSummary, Validity};
 use stats::capacity::search::{Search, SearchSettings, SearchStep, StepOutcome};
 
 use crate::contact::reachable;
+use crate::crew::LocalCrew;
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
 use crate::live::LiveView;
@@ -182,12 +183,16 @@ impl CapacitySearch<'_> {
         }
         plan.trials.push(trial);
         write_json(self.disk, names::PLAN, &plan.to_json())?;
+        let crew = LocalCrew {
+            launcher: launcher(&experiment.plan.arms)?,
+            share_run: self.options.share_run,
+        };
         let mut execution = Execution {
             experiment: &experiment,
             disk: self.disk,
             live: self.live,
             stop: self.stop.clone(),
-            launcher: launcher(&experiment.plan.arms)?,
+            crew: &crew,
             options: self.options,
         };
         let summary = execution.run(self.run.clone())?;

@@ -1,10 +1,12 @@
 //! The command-line flags: one table, from which the help is derived. Values stay text here; `plan` interprets them.
 
+mod machines;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use jiff::Timestamp;
-use plan::plan_share::PlanShare;
+
+pub use machines::{AgentArgs, MergeArgs, ShareFlags};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -32,6 +34,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Make one run of the shares that several machines performed
     Merge(MergeArgs),
+    /// Wait for a coordinator and perform a share of its run
+    Agent(AgentArgs),
     /// Write any report from a run folder
     Report(ReportArgs),
     /// Compare stored runs
@@ -84,18 +88,6 @@ pub struct RunArgs {
     pub generator: GeneratorFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-}
-
-/// One machine's part of a run over several.
-#[derive(Debug, Default, Clone, Copy, Args)]
-#[command(next_help_heading = "Several machines")]
-pub struct ShareFlags {
-    /// Perform one share of the plan, such as 3/8; `proofload merge` joins the shares
-    #[arg(long, value_name = "I/N", requires = "start_at")]
-    pub share: Option<PlanShare>,
-    /// Begin at this instant, the same on every machine, such as 2026-01-01T12:00:00Z
-    #[arg(long, value_name = "TIME")]
-    pub start_at: Option<Timestamp>,
 }
 
 /// How much load; only with a URL.
@@ -329,49 +321,6 @@ pub struct CheckArgs {
     pub try_once: bool,
     #[command(flatten)]
     pub plan: PlanFlags,
-}
-
-/// `proofload merge`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  proofload merge shares/*/ --out runs/whole\n  proofload merge s1 s2 s3 --experiment shop.toml\n\nExit: as for `run`; 2 if the folders are not all the shares of one run."
-)]
-pub struct MergeArgs {
-    /// The run folders of all shares (`proofload run --share`)
-    #[arg(value_name = "SHARE", required = true)]
-    pub shares: Vec<PathBuf>,
-    /// The experiment file, if it is not where the shares found it
-    #[arg(long, value_name = "FILE")]
-    pub experiment: Option<PathBuf>,
-    /// Run folder of the whole [default: runs/TIME-TITLE]
-    #[arg(short, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write the summary as JSON to a file, or - for stdout and nothing else there
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<String>,
-    /// No progress on stderr
-    #[arg(long)]
-    pub quiet: bool,
-    /// Print every table, not only the answer
-    #[arg(long)]
-    pub full: bool,
-    /// No colour
-    #[arg(long)]
-    pub no_color: bool,
-}
-
-impl MergeArgs {
-    /// What is written where, as for a run.
-    pub fn output(&self) -> OutputFlags {
-        OutputFlags {
-            out: self.out.clone(),
-            json: self.json.clone(),
-            samples: false,
-            quiet: self.quiet,
-            full: self.full,
-            no_color: self.no_color,
-        }
-    }
 }
 
 /// `proofload report`.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
-use engine::process::{Launcher, ProcessError};
-use engine::trial::{Setup, TrialError, TrialOutput, run_together};
+use engine::process::ProcessError;
+use engine::trial::{Setup, Start, TrialError, TrialOutput};
 use engine::{EndSignal, StopSignal};
 use judge::case::gave_up;
 use pages::wall_clock::measure_start_of;
@@ -24,6 +24,7 @@ use record::summary::{Run, Summary};
 
 use crate::agenda::{self, Agenda, TrialOutcome};
 use crate::cli::{GeneratorFlags, OutputFlags};
+use crate::crew::{Crew, NotPerformed};
 use crate::disk::{Disk, unwritable};
 use crate::early_end::EarlyEndRules;
 use crate::exit::Exit;
@@ -64,8 +65,8 @@ pub struct Execution<'a> {
     pub live: &'a mut LiveView,
     /// The user's signal to stop.
     pub stop: StopSignal,
-    /// How processes are started.
-    pub launcher: Launcher,
+    /// Who performs the trials.
+    pub crew: &'a dyn Crew,
     /// Options of every trial.
     pub options: TrialOptions,
 }
@@ -199,14 +200,8 @@ impl Execution<'_> {
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
-        let mut measured_from = vec![0; setups.len()];
-        let executed = run_together(&setups, &self.launcher, &mut |place, output| {
+        let executed = self.crew.perform(&setups, &mut |place, output| {
             watch.see(place, &output);
-            if let TrialOutput::Event(event) = &output
-                && let Some(at) = measure_start_of(event)
-            {
-                measured_from[place] = u64::try_from(at).unwrap_or(0);
-            }
             if written.is_ok() {
                 let output = redaction::of_output(output, secrets);
                 written = store(&mut writers[place], live, place, output);
@@ -220,14 +215,14 @@ impl Execution<'_> {
         self.live.clear();
         written.map_err(keep)?;
         match executed {
-            Ok(mut executed) => {
-                for (facts, from) in executed.iter_mut().zip(measured_from) {
-                    facts.agent = self.options.share_run.agent(from);
-                }
+            Ok(executed) => {
                 let lost = watch.lost().map(|(place, early)| (planned[place].clone(), early));
                 self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
-            Err(TrialError::Process(ProcessError::Interrupted { .. })) => Ok(TrialsEnded::Stopped),
+            Err(NotPerformed::Trial(TrialError::Process(ProcessError::Interrupted { .. }))) => {
+                Ok(TrialsEnded::Stopped)
+            }
+            Err(NotPerformed::Fleet(_)) if self.stop.requests() > 0 => Ok(TrialsEnded::Stopped),
             Err(error) => {
                 let problem = self.not_executed(&error, &planned[0]);
                 let problem = redaction::of_problem(problem, secrets);
@@ -269,11 +264,22 @@ impl Execution<'_> {
         })
     }
 
-    fn not_executed(&self, error: &TrialError, planned: &TrialPlan) -> Problem {
+    fn not_executed(&self, error: &NotPerformed, planned: &TrialPlan) -> Problem {
         let problem = match error {
+            NotPerformed::Fleet(error) => Problem::fleet(error),
+            NotPerformed::Trial(error) => self.trial_problem(error),
+        };
+        match problem.rendered {
+            true => problem,
+            false => problem.during(format!("starting trial {}", planned.index)),
+        }
+    }
+
+    fn trial_problem(&self, error: &TrialError) -> Problem {
+        match error {
             TrialError::Compile(problems) => {
                 let text = self.experiment.sources.render(problems, Colour::Off);
-                return Problem::experiment(text);
+                Problem::experiment(text)
             }
             TrialError::Process(process @ ProcessError::Interrupted { .. }) => {
                 Problem { exit: Exit::Undecided, ..Problem::environment(process.to_string()) }
@@ -292,10 +298,11 @@ impl Execution<'_> {
             }
             TrialError::Target(target) => Problem::target(target),
             TrialError::TooLate { .. } => Problem::environment(error.to_string())
-                .hint("give `--start-at` a later instant: checking and starting take some seconds"),
-            TrialError::Generator(_) => Problem::environment(error.to_string()),
-        };
-        problem.during(format!("starting trial {}", planned.index))
+                .hint("perform all shares again with a later `--start-at`; between two trials, `[setup]` and `[teardown]` have a minute"),
+            TrialError::Generator(_) | TrialError::CalledOff => {
+                Problem::environment(error.to_string())
+            }
+        }
     }
 }
 
@@ -318,7 +325,7 @@ fn setups<'t>(
             keep_samples: options.keep_samples.then_some(SAMPLES_WAITING),
             real_time: options.real_time,
             share: options.share_run.share,
-            start_at: options.share_run.starts(plan, trial),
+            start: options.share_run.starts(plan, trial).map_or(Start::Ready, Start::At),
             stop: stop.clone(),
             end: end.clone(),
         })
@@ -374,7 +381,7 @@ pub fn now_text() -> String {
 }
 
 /// The same to the microsecond.
-fn instant_text() -> String {
+pub fn instant_text() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 

@@ -150,7 +150,7 @@ fn all_failed(facts: &TrialFacts) -> bool {
 }
 
 /// Why a trial could not begin, if it could not.
-fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
+pub fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
     let mut events = reader.events(trial).ok()?.filter_map(Result::ok);
     events.find_map(|event| match event.kind {
         EventKind::NotExecuted { reason } => Some(reason),

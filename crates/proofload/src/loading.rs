@@ -26,6 +26,8 @@ pub struct LoadedExperiment {
     pub equivalent: Option<String>,
     /// The request, secrets hidden; `None` if it cannot be repeated.
     pub asked: Option<RunRequest>,
+    /// The experiment file and the files that it names.
+    pub files: Vec<PathBuf>,
 }
 
 /// Loads a file, or a URL with flags.
@@ -67,6 +69,20 @@ fn load_for(
 ///
 /// Errors: as [`load_file`]; the environment lacks a secret
 pub fn load_again(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
+    reload(asked, Surroundings::beside)
+}
+
+/// The same to judge what was measured: values that the environment lacks are not needed.
+///
+/// Errors: as [`load_file`]
+pub fn load_without_secrets(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
+    reload(asked, |file| Surroundings::beside(file).without_secrets())
+}
+
+fn reload(
+    asked: &RunRequest,
+    surroundings: impl Fn(&Path) -> Surroundings,
+) -> Result<LoadedExperiment, Problem> {
     let options = Options {
         overrides: asked.overrides.clone(),
         criteria: asked.criteria.clone(),
@@ -80,11 +96,11 @@ pub fn load_again(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
         workers: asked.workers.clone(),
         each_arm_alone: false,
     };
-    let experiment = match &asked.text {
-        Some(text) => parse(&asked.experiment, text, &Surroundings::here(), &options)?,
-        None => parse_file(&asked.experiment, &options)?,
+    let (experiment, files) = match &asked.text {
+        Some(text) => parse(&asked.experiment, text, surroundings(Path::new("")), &options)?,
+        None => parse_file(&asked.experiment, &options, surroundings)?,
     };
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked.clone()) })
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked.clone()), files })
 }
 
 /// Loads an experiment file.
@@ -95,12 +111,16 @@ pub fn load_file(name: &str, flags: &PlanFlags) -> Result<LoadedExperiment, Prob
 }
 
 fn load_with(name: &str, options: Options) -> Result<LoadedExperiment, Problem> {
-    let experiment = parse_file(name, &options)?;
+    let (experiment, files) = parse_file(name, &options, Surroundings::beside)?;
     let asked = asked(name, None, &options, &experiment);
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked) })
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked), files })
 }
 
-fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
+fn parse_file(
+    name: &str,
+    options: &Options,
+    surroundings: impl Fn(&Path) -> Surroundings,
+) -> Result<(Experiment, Vec<PathBuf>), Problem> {
     let path = Path::new(name);
     let unreadable = |why: &dyn std::fmt::Display| {
         Problem::usage(format!("cannot read the experiment {name}: {why}"))
@@ -108,7 +128,9 @@ fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
     };
     let bytes = file::read(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    parse(name, &text, &Surroundings::beside(path), options)
+    let (experiment, mut files) = parse(name, &text, surroundings(path), options)?;
+    files.push(path.to_owned());
+    Ok((experiment, files))
 }
 
 /// The request, in a form that can be repeated.
@@ -135,8 +157,8 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
 /// Errors: none that a user could cause
 pub fn load_text(name: &str, text: &str) -> Result<LoadedExperiment, Problem> {
     let options = Options { fresh_seed: fresh_seed(), ..Options::default() };
-    let experiment = parse(name, text, &Surroundings::here(), &options)?;
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: None })
+    let (experiment, files) = parse(name, text, Surroundings::here(), &options)?;
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: None, files })
 }
 
 fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
@@ -145,10 +167,10 @@ fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
     // The equivalent file already contains criteria and warm-up.
     let options = Options { criteria: Vec::new(), warm_up: None, ..run_options(args) };
-    let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
+    let (mut experiment, files) = parse("flags", &text, Surroundings::here(), &options)?;
     run.protect(&mut experiment.plan);
     let asked = asked("flags", Some(&shown), &options, &experiment);
-    Ok(LoadedExperiment { experiment, equivalent: Some(shown), asked: Some(asked) })
+    Ok(LoadedExperiment { experiment, equivalent: Some(shown), asked: Some(asked), files })
 }
 
 fn flags_refused(problems: &[String]) -> Problem {
@@ -156,16 +178,18 @@ fn flags_refused(problems: &[String]) -> Problem {
     Problem::experiment(lines.join("\n") + "\n  hint: `proofload run --help` shows every flag")
 }
 
+/// The experiment, and the files that it names.
 fn parse(
     name: &str,
     text: &str,
-    inputs: &Surroundings,
+    inputs: Surroundings,
     options: &Options,
-) -> Result<Experiment, Problem> {
+) -> Result<(Experiment, Vec<PathBuf>), Problem> {
     let known = Installed(Systems::here());
-    let world = ExperimentContext { inputs, known: &known };
-    experiment::load(name, text, world, options)
-        .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))
+    let world = ExperimentContext { inputs: &inputs, known: &known };
+    let experiment = experiment::load(name, text, world, options)
+        .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))?;
+    Ok((experiment, inputs.named()))
 }
 
 fn options(flags: &PlanFlags) -> Options {

@@ -9,6 +9,7 @@ mod capacity_search;
 mod cli;
 mod commands;
 mod contact;
+mod crew;
 mod disk;
 mod early_end;
 mod execution;
@@ -19,11 +20,12 @@ mod live;
 mod loading;
 mod merging;
 mod output;
-mod planned_counts;
 mod problem;
 mod publishing;
 mod redaction;
+mod remote;
 mod sharing;
+mod shipping;
 mod surroundings;
 mod systems;
 mod try_once;
@@ -60,6 +62,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         },
         Command::Capacity(args) => commands::capacity::capacity(args),
         Command::Check(args) => commands::check::check(args),
+        Command::Agent(args) => commands::agent::agent(args),
         Command::Merge(args) => commands::merge::merge(args),
         Command::Report(args) => commands::report::report(args),
         Command::Compare(args) => commands::compare::compare(args),

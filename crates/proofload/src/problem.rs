@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engine::transport::TransportError;
+use fleet::connection::FleetError;
 use plan::printable::printable_lines;
 
 use crate::exit::Exit;
@@ -53,6 +54,15 @@ impl Problem {
         };
         match error.hint() {
             Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    }
+
+    /// What keeps a fleet from working.
+    pub fn fleet(error: &FleetError) -> Self {
+        let problem = Self::environment(error.what.clone());
+        match &error.hint {
+            Some(hint) => problem.hint(hint.clone()),
             None => problem,
         }
     }

@@ -30,9 +30,9 @@ impl ShareRun {
     /// The whole plan, as soon as it can begin.
     pub const WHOLE: Self = Self { share: PlanShare::WHOLE, start_at: None };
 
-    /// Whether other machines perform the rest.
+    /// Whether this is a share, to be merged with others.
     pub fn is_shared(self) -> bool {
-        !self.share.is_whole()
+        self.start_at.is_some()
     }
 
     /// Checks that the plan can be performed in shares.
@@ -42,8 +42,8 @@ impl ShareRun {
         if !self.is_shared() {
             return Ok(());
         }
-        let refused = plan.arms.iter().find_map(|arm| refusal(self.share, plan, arm));
-        match refused.or_else(|| rule(plan)) {
+        let refused = plan.arms.iter().find_map(|arm| refusal(self.share, arm));
+        match refused.or_else(|| rule(plan)).or_else(|| self.far()) {
             Some((what, hint)) => {
                 Err(Problem::usage(what).during("dividing the plan into shares").hint(hint))
             }
@@ -51,11 +51,24 @@ impl ShareRun {
         }
     }
 
+    /// Why it cannot begin then, if it cannot, and what to do.
+    fn far(self) -> Option<(String, &'static str)> {
+        let ahead = self.start_at?.as_second() - Timestamp::now().as_second();
+        let what = || {
+            format!(
+                "`--start-at` is {} hours ahead, and at most {FAR_HOURS} are possible",
+                ahead / 3600
+            )
+        };
+        (ahead > FAR_HOURS * 3600).then(|| (what(), "give an instant about half a minute ahead"))
+    }
+
     /// When the load of this trial begins, on CLOCK_MONOTONIC; `None` for as soon as it can.
     pub fn starts(self, plan: &Plan, trial: &TrialPlan) -> Option<u64> {
         let mut at = self.start_at?;
         for before in plan.trials.iter().take_while(|one| one.index < trial.index) {
-            if before.block != trial.block || !trial.duet {
+            // Both trials of a duet are one slot, the second's.
+            if !before.duet || (before.order == 2 && before.block != trial.block) {
                 at = at.saturating_add(slot(&plan.arms[before.arm])).ok()?;
             }
         }
@@ -67,7 +80,8 @@ impl ShareRun {
     /// Which machine this is, and what its wall clock read at the start of the measure phase.
     pub fn agent(self, measure_from_ns: u64) -> Option<AgentFacts> {
         let (host, boot_id) = selfcheck::identity();
-        self.is_shared().then(|| AgentFacts {
+        let is_share = self.is_shared() || !self.share.is_whole();
+        is_share.then(|| AgentFacts {
             share: self.share.number,
             of: self.share.of,
             host,
@@ -75,12 +89,14 @@ impl ShareRun {
             measure_from_ns,
             boot_id,
             clock_bound_ns: clock_bound_ns(),
+            start_error_ns: None,
+            lost_after_windows: None,
         })
     }
 }
 
 /// Why an arm cannot be performed in shares, and what to do.
-fn refusal(share: PlanShare, plan: &Plan, arm: &Arm) -> Option<(String, &'static str)> {
+pub fn refusal(share: PlanShare, arm: &Arm) -> Option<(String, &'static str)> {
     if arm.system.is_some() || !arm.services.is_empty() || !arm.observers.is_empty() {
         return Some((
             "a share starts no processes, and this experiment has a system, services or observers"
@@ -88,7 +104,13 @@ fn refusal(share: PlanShare, plan: &Plan, arm: &Arm) -> Option<(String, &'static
             "start them once for all machines, and name the address in `[target] url`",
         ));
     }
-    let is_counted = matches!(arm.load.stop, Stop::Operations { .. });
+    Some((share.refusal(arm)?, "use fewer shares, or a larger load"))
+}
+
+/// Why a plan cannot be performed by shares that do not talk to each other, and what to do.
+fn rule(plan: &Plan) -> Option<(String, &'static str)> {
+    let mut loads = plan.arms.iter().map(|arm| arm.load.stop);
+    let is_counted = loads.any(|stop| matches!(stop, Stop::Operations { .. }));
     if is_counted && plan.trials.len() > 1 {
         return Some((
             "shares begin the next trial at a planned instant, and this load ends after a number of operations"
@@ -96,11 +118,6 @@ fn refusal(share: PlanShare, plan: &Plan, arm: &Arm) -> Option<(String, &'static
             "use `duration` in `[load]`",
         ));
     }
-    Some((share.refusal(arm)?, "use fewer shares, or a larger load"))
-}
-
-/// Why no plan with these flags can be performed in shares, and what to do.
-fn rule(plan: &Plan) -> Option<(String, &'static str)> {
     let flag = match plan {
         Plan { fail_fast: true, .. } => "--fail-fast",
         Plan { adaptive: Some(_), .. } => "--adaptive",
@@ -112,6 +129,11 @@ fn rule(plan: &Plan) -> Option<(String, &'static str)> {
     ))
 }
 
+/// The furthest start.
+const FAR_HOURS: i64 = 24;
+/// What `[setup]` and `[teardown]` together may take between two trials.
+const PREPARING_SECONDS: i64 = 60;
+
 /// From the start of a trial's load to that of the next trial.
 fn slot(arm: &Arm) -> jiff::SignedDuration {
     let load = &arm.load;
@@ -121,7 +143,9 @@ fn slot(arm: &Arm) -> jiff::SignedDuration {
     };
     let length = load.ramp_up() + load.warm_up.length() + measured + load.timeout;
     let length = jiff::SignedDuration::try_from(length).unwrap_or(jiff::SignedDuration::MAX);
-    length.saturating_add(jiff::SignedDuration::from_secs(BETWEEN_SECONDS))
+    let prepares = arm.setup.is_some() || arm.teardown.is_some();
+    let between = BETWEEN_SECONDS + if prepares { PREPARING_SECONDS } else { 0 };
+    length.saturating_add(jiff::SignedDuration::from_secs(between))
 }
 
 /// The plan without what only the whole run can answer.

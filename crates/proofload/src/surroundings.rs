@@ -1,7 +1,8 @@
 //! The environment of an experiment: files, variables, and the protocols and systems of this
 //! installation.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,26 +22,42 @@ use crate::systems::Systems;
 const LARGEST: u64 = 256 << 20;
 
 /// The real files and environment, with paths relative to the experiment file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     base: PathBuf,
+    /// Whether a placeholder stands for a variable that is not set.
+    secretless: bool,
+    /// Every file that the experiment named.
+    named: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Surroundings {
     /// Paths are taken relative to the folder of this file.
     pub fn beside(file: &Path) -> Self {
-        Self { base: file.parent().map(Path::to_owned).unwrap_or_default() }
+        Self { base: file.parent().map(Path::to_owned).unwrap_or_default(), ..Self::default() }
+    }
+
+    /// The same where values of the environment are not needed.
+    pub fn without_secrets(self) -> Self {
+        Self { secretless: true, ..self }
+    }
+
+    /// The files that the experiment named.
+    pub fn named(&self) -> Vec<PathBuf> {
+        let named = self.named.borrow();
+        named.iter().filter(|path| path.is_file()).cloned().collect()
     }
 
     /// Paths are taken relative to the working folder.
     pub fn here() -> Self {
-        Self { base: PathBuf::new() }
+        Self::default()
     }
 }
 
 impl Inputs for Surroundings {
     fn env(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        let value = std::env::var(name).ok();
+        value.or_else(|| self.secretless.then(|| format!("value-of-{name}")))
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -48,7 +65,9 @@ impl Inputs for Surroundings {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        self.base.join(path)
+        let located = self.base.join(path);
+        self.named.borrow_mut().insert(located.clone());
+        located
     }
 }
 

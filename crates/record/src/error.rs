@@ -23,6 +23,14 @@ pub enum RecordError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The content contradicts another file, or itself.
+    #[error("{file}: {problem}")]
+    Contradictory {
+        /// Path in the run folder.
+        file: String,
+        /// What does not fit.
+        problem: String,
+    },
 }
 
 impl RecordError {

@@ -179,3 +179,25 @@ pub struct OperationCounts {
     /// Of those, never begun or abandoned.
     pub missed: u64,
 }
+
+impl EventKind {
+    /// Whether it says nothing new beside an event of another share of the same trial: every share reports the course
+    /// of the trial, and a kind of failure needs no second example.
+    pub fn repeats(&self, known: &Self) -> bool {
+        match (known, self) {
+            (Self::TrialStarted { .. }, Self::TrialStarted { .. })
+            | (Self::Dated { .. }, Self::Dated { .. })
+            | (Self::Interrupted, Self::Interrupted)
+            | (Self::EndedEarly(_), Self::EndedEarly(_)) => true,
+            (Self::PhaseEntered { phase: known }, Self::PhaseEntered { phase }) => known == phase,
+            (
+                Self::FailureSeen { operation: known, kind: known_kind, .. },
+                Self::FailureSeen { operation, kind, .. },
+            ) => (known, known_kind) == (operation, kind),
+            (Self::LimitReached { limit: known, .. }, Self::LimitReached { limit, .. }) => {
+                known == limit
+            }
+            _ => false,
+        }
+    }
+}

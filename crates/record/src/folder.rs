@@ -2,6 +2,7 @@
 //!
 //! Everything goes through [`Folder`], so that this crate never sees a disk; the one on disk lives in the binary.
 
+mod intact;
 mod memory;
 mod merging;
 pub mod names;
@@ -15,7 +16,7 @@ mod writer;
 use std::io::{self, Read, Write};
 
 pub use memory::MemoryFolder;
-pub use merging::{MergeError, MergedTrial};
+pub use merging::{JoinedFacts, MergeError, MergedTrial};
 pub use origin::{RunOrigin, RunRequest};
 pub use reader::{Events, RunReader, WindowQuantity};
 pub use samples::Samples;

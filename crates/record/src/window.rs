@@ -7,6 +7,7 @@ mod open;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use stats::{COARSE, Histogram};
 
 use crate::event::{OperationCounts, WindowCounts};
@@ -49,7 +50,7 @@ pub struct LateTime {
 ///
 /// A window may come twice if a worker began an operation after it had declared its window closed
 /// (a generator that was stopped): the second holds only what the first did not.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Window {
     /// Number of the window, from 0 at the start of the measure phase.
     pub number: u64,
@@ -60,7 +61,7 @@ pub struct Window {
 }
 
 /// One operation's part of one window.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OperationWindow {
     /// Due in the window.
     pub planned: u64,
@@ -71,8 +72,10 @@ pub struct OperationWindow {
     /// Of those, never begun or abandoned.
     pub missed: u64,
     /// By intended start; `None` when empty.
+    #[serde(with = "crate::stored::maybe")]
     pub response_time: Option<Histogram>,
     /// By finish; `None` when empty.
+    #[serde(with = "crate::stored::maybe")]
     pub service_time: Option<Histogram>,
 }
 

@@ -24,11 +24,14 @@ pub enum TrialError {
     #[error("{0}")]
     Setup(FailedStep),
     /// Everything was ready only after the instant at which the load was to begin.
-    #[error("it was ready {} ms too late to begin at the appointed time", late_ns.div_ceil(1_000_000))]
+    #[error("it was ready {} too late to begin at the appointed time", plan::number::duration(*late_ns))]
     TooLate {
         /// By how much.
         late_ns: u64,
     },
+    /// Whoever was to appoint the start called the trial off.
+    #[error("the trial was called off before it began")]
+    CalledOff,
     /// The operating system refuses a resource that the generator itself needs.
     #[error("cannot start the generator: {0}")]
     Generator(#[from] io::Error),

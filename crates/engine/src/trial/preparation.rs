@@ -59,19 +59,20 @@ impl<D: Driver> Clone for CompiledMix<'_, D> {
 
 impl<D: Driver> Copy for CompiledMix<'_, D> {}
 
-/// Performs a preparation against real servers, on this thread.
+/// Performs a preparation against real servers, on this thread, and not before an instant.
 ///
 /// Errors: the first step that failed; the rest is not performed
 pub(super) fn perform<D: Driver>(
     setup: &Setup<'_, D>,
-    table: &'static str,
-    preparation: &Preparation,
+    (table, preparation): (&'static str, &Preparation),
     mix: CompiledMix<'_, D>,
+    not_before: u64,
 ) -> std::io::Result<Result<(), FailedStep>> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     runtime.block_on(async {
         // It needs the runtime for its timer.
         let clock = Real::start()?;
+        clock.sleep_until(not_before).await;
         Ok(all(setup, (table, preparation), mix, &clock, &Kernel).await)
     })
 }

@@ -12,7 +12,7 @@ use super::collector::{Collector, OutputSink};
 use super::facts::Abort;
 use super::preparation::CompiledMix;
 use super::scheduling::{Circumstances, SchedulingRequest, TargetPlacement, is_closed};
-use super::setup::{PreparedMix, Setup, workloads};
+use super::setup::{PreparedMix, Setup, Start, workloads};
 use super::supervisor::{FaultSchedule, ProcessFailure, SelfCheckState, Supervisor};
 use super::threads::{ThreadSettings, WorkerResults, WorkerThreads, timing};
 use super::{TrialError, TrialOutput, facts, observers, polling, preparation};
@@ -65,7 +65,7 @@ pub fn run_together<D: Driver>(
     for (setup, mix) in setups.iter().zip(&mixes) {
         if let Some(preparation) = &setup.arm.setup {
             let mix = CompiledMix { operations: &mix.operations, endpoints: &mix.endpoints };
-            preparation::perform(setup, "setup", preparation, mix)??;
+            preparation::perform(setup, ("setup", preparation), mix, 0)??;
         }
     }
     let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
@@ -128,11 +128,15 @@ fn dated(calendar: fn() -> String) -> (u64, String) {
 
 /// When the first phase with load begins.
 fn start<D: Driver>(setup: &Setup<'_, D>) -> Result<u64, TrialError> {
+    let at = match setup.start {
+        Start::Ready => return Ok(monotonic() + LEAD),
+        Start::At(at) => at,
+        Start::Appointed(appointed) => appointed().ok_or(TrialError::CalledOff)?,
+    };
     let earliest = monotonic() + LEAD;
-    match setup.start_at {
-        Some(at) if at < earliest => Err(TrialError::TooLate { late_ns: earliest - at }),
-        Some(at) => Ok(at),
-        None => Ok(earliest),
+    match at < earliest {
+        true => Err(TrialError::TooLate { late_ns: earliest - at }),
+        false => Ok(at),
     }
 }
 
@@ -143,7 +147,14 @@ fn tear_down<D: Driver>(
 ) -> Result<Option<String>, TrialError> {
     let Some(preparation) = &setup.arm.teardown else { return Ok(None) };
     let mix = CompiledMix { operations: &workload.prepared, endpoints: &workload.endpoints };
-    let ended = preparation::perform(setup, "teardown", preparation, mix)?;
+    let timeline = workload.timeline;
+    // Other shares may still send, up to this instant.
+    let not_before = match setup.share.is_whole() {
+        true => 0,
+        false => timeline.measure_to.saturating_add(timeline.timeout),
+    };
+    let not_before = if timeline.measure_to == u64::MAX { 0 } else { not_before };
+    let ended = preparation::perform(setup, ("teardown", preparation), mix, not_before)?;
     Ok(ended.err().map(|failed| failed.to_string()))
 }
 

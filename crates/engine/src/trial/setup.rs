@@ -39,12 +39,33 @@ pub struct Setup<'a, D: Driver> {
     pub real_time: bool,
     /// What this machine performs of the plan.
     pub share: PlanShare,
-    /// When the load begins, on CLOCK_MONOTONIC; `None` for as soon as everything is ready.
-    pub start_at: Option<u64>,
+    /// When the load begins.
+    pub start: Start<'a>,
     /// The user's signal to stop.
     pub stop: StopSignal,
     /// The signal to end the measure phase early.
     pub end: EndSignal,
+}
+
+/// When the load of a trial begins.
+#[derive(Clone, Copy)]
+pub enum Start<'a> {
+    /// As soon as everything is ready.
+    Ready,
+    /// At this instant of CLOCK_MONOTONIC.
+    At(u64),
+    /// At the instant that this returns, which is called once everything is ready; `None` calls the trial off.
+    Appointed(&'a dyn Fn() -> Option<u64>),
+}
+
+impl std::fmt::Debug for Start<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ready => formatter.write_str("Ready"),
+            Self::At(at) => write!(formatter, "At({at})"),
+            Self::Appointed(_) => formatter.write_str("Appointed"),
+        }
+    }
 }
 
 impl<D: Driver> Setup<'_, D> {
@@ -202,7 +223,8 @@ pub(super) fn workloads<D: Driver>(
 ) -> Vec<Arc<Workload<D>>> {
     let sides = setups.iter().zip(mixes).enumerate();
     let workload = |(side, (setup, mix)): (usize, (&Setup<'_, D>, _))| {
-        Arc::new(setup.workload(side, mix, workers, setup.start_at.unwrap_or(start)))
+        let start = if let Start::At(at) = setup.start { at } else { start };
+        Arc::new(setup.workload(side, mix, workers, start))
     };
     sides.map(workload).collect()
 }

@@ -30,12 +30,12 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
     let seed = workload.warm_seed();
     let schedule = Schedule::warm_up(process, length, &workload.trial);
-    let share = |seed| workload.arrivals_of(state.worker, process, seed);
-    let mut warm = Arrivals::new(schedule, workload.mix(seed), share(seed));
+    let share = workload.share_of(state.worker);
+    let mut warm = Arrivals::new(process, (schedule, workload.mix(seed)), share, seed);
     follow(state, &mut warm, timeline.warm_from, seed).await;
     let (schedule, seed) =
         (Schedule::of_trial(process, workload.load.stop, &workload.trial), workload.trial.seed);
-    let mut arrivals = Arrivals::new(schedule, workload.mix(seed), share(seed));
+    let mut arrivals = Arrivals::new(process, (schedule, workload.mix(seed)), share, seed);
     follow(state, &mut arrivals, timeline.measure_from, seed).await;
     if let Some(offset) = arrivals.cut_at() {
         state.end_measuring(timeline.measure_from + offset);
@@ -46,7 +46,7 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
 /// nothing is skipped or slowed down.
 async fn follow<C: Clock, N: Network, D: Driver>(
     state: &Rc<WorkerState<C, N, D>>,
-    arrivals: &mut Arrivals,
+    arrivals: &mut Arrivals<'_>,
     from: u64,
     seed: u64,
 ) {

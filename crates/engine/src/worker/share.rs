@@ -3,6 +3,7 @@
 //! Every worker walks the whole plan and keeps its own share, so all workers together execute
 //! exactly the plan, for any number of workers, on any number of machines.
 
+use plan::load::ArrivalProcess;
 use plan::mix::{Assignment, Mix};
 use plan::plan_share::PlanShare;
 use plan::schedule::Schedule;
@@ -13,16 +14,19 @@ pub(super) struct WorkerShare {
     pub(super) worker: usize,
     pub(super) workers: usize,
     pub(super) share: PlanShare,
-    /// The seed where indices are drawn for shares; `None` where they are dealt.
-    pub(super) drawn: Option<u64>,
 }
 
 impl WorkerShare {
+    /// Of connections, users and their operations, which are dealt.
     pub(super) fn owns(self, index: u64) -> bool {
-        let place = match self.drawn {
-            Some(seed) => self.share.drawn(index, seed),
-            None => self.share.dealt(index),
-        };
+        self.takes(self.share.dealt(index))
+    }
+
+    fn owns_arrival(self, process: &ArrivalProcess, index: u64, seed: u64) -> bool {
+        self.takes(self.share.place(process, index, seed))
+    }
+
+    fn takes(self, place: Option<u64>) -> bool {
         place.is_some_and(|place| place % self.workers as u64 == self.worker as u64)
     }
 }
@@ -56,17 +60,24 @@ impl Iterator for Assignments {
 
 /// Assignments of one worker with the offset of each from the start of the phase.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct Arrivals<'a> {
+    process: &'a ArrivalProcess,
     schedule: Schedule,
     mix: Mix,
     share: WorkerShare,
+    seed: u64,
     cut_at: Option<u64>,
 }
 
-impl Arrivals {
-    /// The share of a whole phase.
-    pub(super) fn new(schedule: Schedule, mix: Mix, share: WorkerShare) -> Self {
-        Self { schedule, mix, share, cut_at: None }
+impl<'a> Arrivals<'a> {
+    /// The share of a whole phase, whose schedule and mix have this seed.
+    pub(super) fn new(
+        process: &'a ArrivalProcess,
+        (schedule, mix): (Schedule, Mix),
+        share: WorkerShare,
+        seed: u64,
+    ) -> Self {
+        Self { process, schedule, mix, share, seed, cut_at: None }
     }
 
     /// Offset of the first arrival without an operation, if the rows ran out.
@@ -75,14 +86,16 @@ impl Arrivals {
     }
 }
 
-impl Iterator for Arrivals {
+impl Iterator for Arrivals<'_> {
     type Item = (u64, Assignment);
 
     fn next(&mut self) -> Option<(u64, Assignment)> {
         while self.cut_at.is_none() {
             let arrival = self.schedule.next()?;
             match self.mix.next() {
-                Some(assignment) if self.share.owns(arrival.index) => {
+                Some(assignment)
+                    if self.share.owns_arrival(self.process, arrival.index, self.seed) =>
+                {
                     return Some((arrival.offset_ns, assignment));
                 }
                 Some(_) => {}

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use plan::journey::{Journey, Step};
-use plan::load::{ArrivalProcess, Load};
+use plan::load::Load;
 use plan::mix::Mix;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
-use plan::plan_share::{PlanShare, is_drawn};
+use plan::plan_share::PlanShare;
 use record::Layout;
 
 use super::backlog::Backlog;
@@ -94,21 +94,9 @@ impl<D: Driver> Workload<D> {
         total / workers + u64::from(worker < total % workers)
     }
 
-    /// What this worker performs of connections and users, which are dealt.
+    /// What this worker performs.
     pub(super) fn share_of(&self, worker: usize) -> WorkerShare {
-        WorkerShare { worker, workers: self.workers, share: self.share, drawn: None }
-    }
-
-    /// What this worker performs of arrivals with this seed: where they are at random, shares draw them.
-    pub(super) fn arrivals_of(
-        &self,
-        worker: usize,
-        process: &ArrivalProcess,
-        seed: u64,
-    ) -> WorkerShare {
-        // A single share draws nothing, so that its workers stay evenly loaded.
-        let is_drawn = !self.share.is_whole() && is_drawn(process);
-        WorkerShare { drawn: is_drawn.then_some(seed), ..self.share_of(worker) }
+        WorkerShare { worker, workers: self.workers, share: self.share }
     }
 
     /// The mix with this seed.

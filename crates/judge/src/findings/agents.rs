@@ -4,7 +4,29 @@ use record::summary::{Agent, Severity};
 
 use super::kind::{Check, FindingKind, Noticed};
 use crate::agents::{CLOCK_LIMIT_NS, ClockAgreement, clocks, differing, short};
+use crate::validity;
 use plan::number::{duration, percent};
+
+/// A machine that was lost.
+pub const LOST: FindingKind = FindingKind {
+    code: "agent-lost",
+    severity: Severity::Error,
+    clearest: None,
+    title: "a machine was lost during the trial",
+    explain: "An agent stopped answering (its machine or its process died, or the network to it failed) while others went on. \
+              Its operations are not given to others, since that would change the load: those that are in none of the \
+              windows that it had reported count as missed. Load was missing from then on, so the trial says nothing \
+              about the target under the planned load.",
+    check: Check::Trial(|case| {
+        let mut lost = validity::lost_shares(case.trial);
+        let first = lost.next()?;
+        let claim = match lost.count() {
+            0 => first,
+            others => format!("{first} (and {others} more machines were lost)"),
+        };
+        Some(Noticed::new(claim, "look at the agent's last words on that machine, and run again"))
+    }),
+};
 
 /// One machine sees other times than all.
 pub const DIFFER: FindingKind = FindingKind {

@@ -78,12 +78,13 @@ pub(crate) fn resumed(kept: usize, executed: usize) -> Finding {
 }
 
 /// The finding that the run ended before its last trial, which only the user can cause.
-pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
-    let noticed = Noticed::new(
-        format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "resume with `proofload run --resume` and the run's folder",
-    )
-    .with("executed", executed)
-    .with("planned", planned);
+pub(crate) fn not_carried_out(executed: usize, planned: usize, shared: bool) -> Option<Finding> {
+    let advice = match shared {
+        true => "perform all shares again: they begin together, so none of them can be resumed",
+        false => "resume with `proofload run --resume` and the run's folder",
+    };
+    let claim =
+        format!("the run was stopped: {executed} of {planned} planned trials were executed");
+    let noticed = Noticed::new(claim, advice).with("executed", executed).with("planned", planned);
     (executed < planned).then(|| INTERRUPTED_ROW.found(noticed))
 }

@@ -46,7 +46,7 @@ pub const LATE: FindingKind = FindingKind {
               or a limit (`USER - rtprio 1` in /etc/security/limits.conf).",
     check: Check::Trial(|case| {
         let of_all = validity::lateness(case.trial, case.facts);
-        let why = of_all.or_else(|| validity::spoiled_shares(case.trial).next())?;
+        let why = of_all.or_else(|| validity::late_shares(case.trial).next())?;
         let lag = &case.trial.generator.dispatch_lag;
         let advice = "give the generator a core of its own, or lower the rate";
         let noticed = Noticed::new(why, better_scheduled(&case.trial.generator, advice))

@@ -14,6 +14,7 @@ use crate::case::{Case, RunView};
 pub const TABLE: &[FindingKind] = &[
     generator::AUDIT,
     generator::LATE,
+    agents::LOST,
     load::PROCESS_DIED,
     execution::NOT_EXECUTED_ROW,
     all_failed::ALL_FAILED_ROW,

@@ -210,7 +210,9 @@ impl<'p> Summariser<'p> {
             })
             || self.evaluations.iter().any(Evaluation::is_given_up);
         if !told {
-            findings.extend(execution::not_carried_out(executed, self.plan.trials.len()));
+            let shared = run.share.is_some() || run.shares > 0;
+            let planned = self.plan.trials.len();
+            findings.extend(execution::not_carried_out(executed, planned, shared));
         }
         findings.extend(findings::findings(Subject::Run(&RunView {
             arms: &self.arms,

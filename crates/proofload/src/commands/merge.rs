@@ -1,5 +1,6 @@
 //! `proofload merge`: one run of the shares that several machines performed.
 
+use plan::plan::Plan;
 use record::folder::names;
 use record::summary::Run;
 
@@ -10,7 +11,7 @@ use crate::disk::Disk;
 use crate::exit::Exit;
 use crate::judging::{JudgedFolder, TrialOutcomes};
 use crate::live::LiveView;
-use crate::loading::{LoadedExperiment, load_again};
+use crate::loading::{LoadedExperiment, load_without_secrets};
 use crate::merging::{self, ShareFolder};
 use crate::problem::Problem;
 use crate::publishing::{self, folder, write_json};
@@ -39,7 +40,7 @@ fn load(args: &MergeArgs, first: &ShareFolder) -> Result<LoadedExperiment, Probl
         // Paths of the experiment count from the folder in which the share was begun.
         None => drop(std::env::set_current_dir(&first.origin.folder)),
     }
-    let loaded = load_again(&asked);
+    let loaded = load_without_secrets(&asked);
     if let Ok(here) = here {
         let _ = std::env::set_current_dir(here);
     }
@@ -66,21 +67,38 @@ fn whole(
     let started = shares.iter().map(|share| share.origin.started_at.clone()).min();
     let started = started.unwrap_or_default();
     let disk = Disk::create(&folder(args.out.as_deref(), plan, &started))?;
-    write_json(&disk, names::PLAN, &plan.to_json())?;
-    live.say(&format!("merging {} shares", shares.len()));
-    for left_out in merging::merge(shares, plan, &disk)? {
-        live.say(&left_out);
+    let merged = fill(&disk, plan, shares, (started, live));
+    if merged.is_err() {
+        // Half of a merged run would be in the way of the next attempt.
+        let _ = std::fs::remove_dir_all(disk.root());
     }
-    let judged = JudgedFolder { plan, disk: &disk };
+    merged.map(|exit| (disk, exit))
+}
+
+/// Merges into an empty folder.
+fn fill(
+    disk: &Disk,
+    plan: &Plan,
+    shares: &[ShareFolder],
+    (started, live): (String, &mut LiveView),
+) -> Result<Exit, Problem> {
+    write_json(disk, names::PLAN, &plan.to_json())?;
+    live.say(&format!("merging {} shares", shares.len()));
+    let left_out = merging::merge(shares, plan, disk)?;
+    let judged = JudgedFolder { plan, disk };
     let states = judged.states();
     if states.is_empty() {
-        return Err(Problem::usage("no trial was finished by every share").during("merging shares"));
+        let why = left_out.join("; ");
+        return Err(Problem::usage(format!("no trial was finished by every share: {why}"))
+            .during("merging shares")
+            .hint("perform all shares again"));
     }
-    let provenance = run::provenance(plan, &disk, started);
+    left_out.iter().for_each(|why| live.say(why));
+    let provenance = run::provenance(plan, disk, started);
     let run = Run { shares: shares[0].share.of, ..provenance };
     let agenda = Agenda::once(plan, &states);
     let outcomes = TrialOutcomes { states: &states, before: &states, agenda, lost: None };
     let summary = judged.summary(run, outcomes)?;
-    run::write_summary(&disk, &summary, &plan.secrets)?;
-    Ok((disk, run::exit(&summary)))
+    run::write_summary(disk, &summary, &plan.secrets)?;
+    Ok(run::exit(&summary))
 }

@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+pub mod agent;
 pub mod audit;
 pub mod calibrate;
 pub mod capacity;

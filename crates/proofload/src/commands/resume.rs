@@ -9,6 +9,7 @@ use super::run;
 use plan::plan_share::PlanShare;
 
 use crate::cli::{GeneratorFlags, OutputFlags};
+use crate::crew::LocalCrew;
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
 use crate::exit::Exit;
@@ -67,7 +68,9 @@ pub fn resume(
     let experiment = &loaded.experiment;
     let launcher =
         launcher(&plan.arms).map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
-    let execution = Execution { experiment, disk: &disk, live: &mut live, stop, launcher, options };
+    let crew = LocalCrew { launcher, share_run: options.share_run };
+    let execution =
+        Execution { experiment, disk: &disk, live: &mut live, stop, crew: &crew, options };
     let summary = run::carry_out(execution, provenance)
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     publishing::publish(&disk, flags, &mut live)?;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::cli::{OutputFlags, RunArgs, ShareFlags};
 use crate::contact::foresee;
+use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions, now_text};
 use crate::exit::Exit;
@@ -20,12 +21,12 @@ use crate::problem::Problem;
 use crate::publishing::{self, folder, publish, write_json};
 use crate::sharing::ShareRun;
 use crate::systems::launcher;
-use crate::{interrupt, redaction};
+use crate::{interrupt, redaction, remote};
 
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     publishing::probe(&args.output)?;
-    let share_run = share_run(args.share);
+    let share_run = share_run(&args.share);
     let loaded = load_run(args)?;
     let mut live = LiveView::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
@@ -35,13 +36,16 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         live.say(&warned);
     }
     let options = TrialOptions::of(&args.output, args.generator, share_run);
-    let finished = measure(&loaded, &args.output, options, &mut live)
+    if let Some(at) = share_run.start_at {
+        live.say(&format!("share {} begins at {at}", share_run.share));
+    }
+    let finished = measure(&loaded, (&args.output, &args.share), options, &mut live)
         .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     publish(&finished.disk, &args.output, &mut live)?;
     Ok(exit(&finished.summary))
 }
 
-fn share_run(flags: ShareFlags) -> ShareRun {
+fn share_run(flags: &ShareFlags) -> ShareRun {
     ShareRun { share: flags.share.unwrap_or(PlanShare::WHOLE), start_at: flags.start_at }
 }
 
@@ -59,14 +63,20 @@ pub struct Finished {
 /// Errors: it could not run, or its record could not be written
 pub fn measure(
     loaded: &LoadedExperiment,
-    flags: &OutputFlags,
+    (flags, together): (&OutputFlags, &ShareFlags),
     options: TrialOptions,
     live: &mut LiveView,
 ) -> Result<Finished, Problem> {
     let plan = &loaded.experiment.plan;
     options.share_run.check(plan)?;
-    foresee(plan, options.share_run.share, live)?;
     let stop = interrupt::listen()?;
+    let fleet = match remote::address(together)? {
+        Some(address) => Some(remote::gather(&address, loaded, options, &stop, live)?),
+        None => {
+            foresee(plan, options.share_run.share, live)?;
+            None
+        }
+    };
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
@@ -80,9 +90,17 @@ pub fn measure(
         None => None,
     };
     let experiment = &loaded.experiment;
-    let launcher = launcher(&plan.arms)?;
-    let execution = Execution { experiment, disk: &disk, live, stop, launcher, options };
+    let crew: Box<dyn Crew> = match &fleet {
+        Some(fleet) => Box::new(RemoteCrew { fleet, disk: &disk, plan }),
+        None => {
+            let launcher = launcher(&plan.arms)?;
+            Box::new(LocalCrew { launcher, share_run: options.share_run })
+        }
+    };
+    let run = Run { shares: together.agents.unwrap_or(0), ..run };
+    let execution = Execution { experiment, disk: &disk, live, stop, crew: &*crew, options };
     let summary = carry_out(execution, run)?;
+    drop(crew);
     Ok(Finished { summary, disk })
 }
 

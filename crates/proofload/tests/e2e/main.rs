@@ -1,5 +1,6 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
+mod agents;
 mod all_failed;
 mod audit;
 mod bad_input;

@@ -127,17 +127,7 @@ fn refused_merges(lab: &Lab) {
         refused(&["s1", "s2", "s3", "s4"], &[says]);
     }
     lab.write("s3/origin.json", &origin);
-    let facts = lab.read("s3/trials/001/trial.json");
-    let later = facts.replacen("\"measure_from_ns\":1", "\"measure_from_ns\":2", 1);
-    lab.write("s3/trials/001/trial.json", &later);
-    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "later");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("share 3 (") && ran.stderr.contains("after share"), "{ran:?}");
-    lab.write("s3/trials/001/trial.json", &facts[..facts.len() / 2]);
-    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "damaged");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("no trial was finished by every share"), "{ran:?}");
-    lab.write("s3/trials/001/trial.json", &facts);
+    damaged_shares(lab);
     let changed = experiment("http://127.0.0.1:1", "");
     lab.write("x.toml", &changed);
     let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "changed");
@@ -146,6 +136,65 @@ fn refused_merges(lab: &Lab) {
     let resumed = lab.proofload(&["run", "--resume", "s1"]);
     assert_eq!(resumed.code, 2, "{resumed:?}");
     assert!(resumed.stderr.contains("share 1/4"), "{resumed:?}");
+}
+
+/// A copy that is cut off or changed does not pass for a whole one.
+fn damaged_shares(lab: &Lab) {
+    let facts = lab.read("s3/trials/001/trial.json");
+    let later = facts.replacen("\"measure_from_ns\":1", "\"measure_from_ns\":2", 1);
+    lab.write("s3/trials/001/trial.json", &later);
+    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "later");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("share 3 (") && ran.stderr.contains("after share"), "{ran:?}");
+    lab.write("s3/trials/001/trial.json", &facts);
+    let damaged = |file: &str, change: &dyn Fn(&str) -> String, says: &str| {
+        let path = format!("s3/trials/001/{file}");
+        let whole = lab.read(&path);
+        lab.write(&path, &change(&whole));
+        let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "damaged");
+        assert_eq!(ran.code, 2, "{file}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{file} must say {says}: {ran:?}");
+        assert!(ran.stderr.contains("s3: "), "which folder: {ran:?}");
+        // Nothing is in the way of the next attempt.
+        assert!(!lab.path("damaged").exists());
+        lab.write(&path, &whole);
+    };
+    let half = |text: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        lines[..lines.len() / 2].join("\n") + "\n"
+    };
+    damaged("trial.json", &|text| text[..text.len() / 2].to_owned(), "trial.json");
+    damaged("events.jsonl", &half, "events.jsonl: it ends before the trial does");
+    damaged("windows.hlog", &half, "windows.hlog: it has");
+    let changed =
+        |from: &'static str, to: &'static str| move |text: &str| text.replacen(from, to, 1);
+    damaged("trial.json", &changed("\"index\":1", "\"index\":2"), "not that of trial 1");
+    damaged("trial.json", &changed("\"share\":3", "\"share\":2"), "is that of share 2/4");
+    damaged(
+        "trial.json",
+        &changed("\"name\":\"often\"", "\"name\":\"rare\""),
+        "operations are not those",
+    );
+    damaged(
+        "trial.json",
+        &changed("\"missed\":0", "\"missed\":18446744073709551615"),
+        "out of range",
+    );
+    damaged("trial.json", &changed("\"missed\":0", "\"missed\":1"), "not all accounted for");
+    damaged("trial.json", &changed("\"grouping_power\":10", "\"grouping_power\":7"), "trial.json");
+    damaged(
+        "events.jsonl",
+        &changed(
+            "\"event\":\"window_closed\",\"window\":0",
+            "\"event\":\"window_closed\",\"window\":18446744073709551615",
+        ),
+        "there is no window",
+    );
+    std::fs::rename(lab.path("s3/trials/001/trial.json"), lab.path("kept")).expect("renames");
+    let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "killed");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("share 3/4 did not finish it"), "{ran:?}");
+    std::fs::rename(lab.path("kept"), lab.path("s3/trials/001/trial.json")).expect("renames");
 }
 
 /// Trials begin at planned instants, so several of them stay together without talking.
@@ -207,4 +256,6 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
     );
     refused(&[&["system.toml"], &share[..]].concat(), 2, "a share starts no processes");
     refused(&["x.toml", "--share", "1/4", "--start-at", &instant(-5)], 4, "too late to begin");
+    let far = "9999-12-30T00:00:00Z";
+    refused(&["x.toml", "--share", "1/4", "--start-at", far], 2, "at most 24 are possible");
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use drivers::AnyDriver;
 use engine::clock::{Clock, Virtual};
 use engine::transport::MemoryNetwork;
-use engine::trial::{Setup, TrialOutput, run_virtual_together};
+use engine::trial::{Setup, Start, TrialOutput, run_virtual_together};
 use engine::{EndSignal, StopSignal};
 use judge::summarize::{Summariser, TrialInput};
 use plan::experiment::{self, Experiment, ExperimentContext, Inputs, KnownNames, Options};
@@ -134,7 +134,7 @@ fn setup<'e>(
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
-        start_at: None,
+        start: Start::Ready,
         stop: StopSignal::new(),
         end: end.clone(),
     }

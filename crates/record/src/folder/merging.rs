@@ -17,12 +17,48 @@ use crate::{
 
 /// The shares of a trial, and where they are merged.
 pub struct MergedTrial<'a> {
+    /// Windows of the measure phase: those have no gaps, and later ones do.
+    pub windows: u64,
     /// Of each share, in the order of their numbers.
     pub shares: &'a [RunReader<'a>],
     /// Number of the trial.
     pub trial: u32,
     /// Names of its operations, journeys and items.
     pub layout: &'a Layout,
+}
+
+/// Joins the facts of shares, in the order of their numbers, and keeps those of each in the folder.
+pub struct JoinedFacts<'f> {
+    folder: &'f dyn Folder,
+    trial: u32,
+    shares: u32,
+    whole: Option<TrialFacts>,
+}
+
+impl<'f> JoinedFacts<'f> {
+    /// Of no share yet.
+    pub fn new(folder: &'f dyn Folder, trial: u32) -> Self {
+        Self { folder, trial, shares: 0, whole: None }
+    }
+
+    /// Adds the next share.
+    pub fn add(&mut self, facts: TrialFacts) -> io::Result<()> {
+        self.shares += 1;
+        let mut file = self.folder.create(&names::agent(self.trial, self.shares))?;
+        serde_json::to_writer(&mut file, &facts)?;
+        file.flush()?;
+        let name = facts.agent.as_ref().map_or_else(String::new, |agent| agent.name());
+        match &mut self.whole {
+            Some(whole) => whole.join(facts, &name),
+            None => self.whole = Some(facts.begin_join(&name)),
+        }
+        Ok(())
+    }
+
+    /// The whole; `None` where there was no share.
+    pub fn finish(self) -> Option<TrialFacts> {
+        Some(TrialFacts { merged_from: self.shares, ..self.whole? })
+    }
 }
 
 /// Why shares cannot be merged.
@@ -44,20 +80,11 @@ pub enum MergeError {
 impl MergedTrial<'_> {
     /// The facts of the whole; those of each share are copied into `folder`.
     pub fn facts(&self, folder: &dyn Folder) -> Result<TrialFacts, MergeError> {
-        let mut whole: Option<TrialFacts> = None;
+        let mut whole = JoinedFacts::new(folder, self.trial);
         for (place, share) in self.shares.iter().enumerate() {
-            let facts = share.facts(self.trial).map_err(failed(place))?;
-            let number = u32::try_from(place).unwrap_or(u32::MAX) + 1;
-            write_json(folder, &names::agent(self.trial, number), &facts)?;
-            let name = facts.agent.as_ref().map_or_else(String::new, |agent| agent.name());
-            match &mut whole {
-                Some(whole) => whole.join(facts, &name),
-                None => whole = Some(facts.begin_join(&name)),
-            }
+            whole.add(share.intact_facts(self.trial, self.layout).map_err(failed(place))?)?;
         }
-        let mut whole = whole.ok_or_else(|| io::Error::other("there are no shares"))?;
-        whole.merged_from = u32::try_from(self.shares.len()).unwrap_or(u32::MAX);
-        Ok(whole)
+        whole.finish().ok_or_else(|| io::Error::other("there are no shares").into())
     }
 
     /// Writes events, windows and samples of the whole.
@@ -93,12 +120,12 @@ impl MergedTrial<'_> {
                 EventKind::WindowClosed(counts) => {
                     let window = Window::of_counts(&counts);
                     // A window may come again, with what it lacked.
-                    stream.at = stream.at.max(window.number + 1);
+                    stream.at = stream.at.max(window.number.saturating_add(1).min(self.windows));
                     let whole = assembler.add_windows(place, [window.into_part()], stream.at);
                     count(writer, whole)?;
                 }
                 EventKind::Progress(_) | EventKind::TrialFinished { .. } => {}
-                _ if kept.iter().any(|one| is_same(&one.kind, &event.kind)) => {}
+                _ if kept.iter().any(|one| event.kind.repeats(&one.kind)) => {}
                 _ => kept.push(event),
             }
         }
@@ -117,7 +144,7 @@ impl MergedTrial<'_> {
             let whole = match stream.items.next().transpose().map_err(failed(place))? {
                 Some(quantity) => {
                     let number = quantity.start_ns / quantity.length_ns.max(1);
-                    stream.at = stream.at.max(number);
+                    stream.at = stream.at.max(number.min(self.windows));
                     let part = self.part(quantity);
                     assembler.add_windows(place, part, stream.at)
                 }
@@ -182,34 +209,6 @@ fn count(writer: &mut TrialWriter<'_>, whole: Vec<Window>) -> io::Result<()> {
         writer.event(&Event { at_ns, kind: EventKind::WindowClosed(window.counts()) })?;
     }
     Ok(())
-}
-
-/// Whether the second event says nothing new: every share reports the course of the trial, and failures of a kind need
-/// no second example.
-fn is_same(known: &EventKind, new: &EventKind) -> bool {
-    match (known, new) {
-        (EventKind::TrialStarted { .. }, EventKind::TrialStarted { .. })
-        | (EventKind::Dated { .. }, EventKind::Dated { .. })
-        | (EventKind::Interrupted, EventKind::Interrupted)
-        | (EventKind::EndedEarly(_), EventKind::EndedEarly(_)) => true,
-        (EventKind::PhaseEntered { phase: known }, EventKind::PhaseEntered { phase: new }) => {
-            known == new
-        }
-        (
-            EventKind::FailureSeen { operation: known, kind: known_kind, .. },
-            EventKind::FailureSeen { operation, kind, .. },
-        ) => (known, known_kind) == (operation, kind),
-        (EventKind::LimitReached { limit: known, .. }, EventKind::LimitReached { limit, .. }) => {
-            known == limit
-        }
-        _ => false,
-    }
-}
-
-fn write_json(folder: &dyn Folder, path: &str, facts: &TrialFacts) -> io::Result<()> {
-    let mut file = folder.create(path)?;
-    serde_json::to_writer(&mut file, facts)?;
-    file.flush()
 }
 
 fn failed(place: usize) -> impl FnOnce(RecordError) -> MergeError {

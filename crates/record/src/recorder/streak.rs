@@ -3,6 +3,8 @@
 //!
 //! Not here: how many failures are enough (see `report`).
 
+use serde::{Deserialize, Serialize};
+
 use crate::{FailureKind, Outcome, Sample};
 
 /// Operations due so soon after the first one are the opening of a trial.
@@ -28,7 +30,7 @@ enum Ended {
 }
 
 /// Failures of one kind and one status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     /// How many.
     pub count: u64,
@@ -41,7 +43,7 @@ pub struct Failures {
 }
 
 /// All operations of a trial that have ended, as long as each failed like the others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllFailed {
     /// What they have in common.
     pub failures: Failures,

@@ -21,6 +21,12 @@ pub struct AgentFacts {
     pub boot_id: String,
     /// The greatest error that its kernel admits for that clock; none where nothing keeps the clock in time.
     pub clock_bound_ns: Option<u64>,
+    /// How far its windows may be off those of the coordinator, from exchanges with it; none without a coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_error_ns: Option<u64>,
+    /// Windows of the measure phase that it reported before it was lost; none where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after_windows: Option<u64>,
 }
 
 /// What an agent did in a trial.

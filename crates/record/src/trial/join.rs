@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{GeneratorFacts, PoolFacts, TrialFacts};
+use super::{EarlyEnd, EndReason, GeneratorFacts, PoolFacts, TrialFacts};
 use crate::summary::{InFlight, Load};
 
 impl TrialFacts {
@@ -13,9 +13,13 @@ impl TrialFacts {
     pub fn begin_join(mut self, name: &str) -> Self {
         self.agent = None;
         self.died = self.died.map(|why| format!("{name}: {why}"));
+        self.early_end = named(self.early_end, name);
         self.generator.programs_cpu_ns = None;
         for note in &mut self.generator.notes {
             *note = format!("{name}: {note}");
+        }
+        if self.interrupted {
+            self.generator.notes.push(stopped(name, self.phases.measure_ns));
         }
         self
     }
@@ -46,6 +50,9 @@ impl TrialFacts {
         self.observers.extend(other.observers);
         add(&mut self.kernel, other.kernel);
         self.samples_dropped += other.samples_dropped;
+        if other.interrupted {
+            self.generator.notes.push(stopped(name, other.phases.measure_ns));
+        }
         self.interrupted |= other.interrupted;
         if self.died.is_none() {
             self.died = other.died.map(|why| format!("{name}: {why}"));
@@ -53,7 +60,7 @@ impl TrialFacts {
             self.died_at_ns = other.died_at_ns;
             self.last_words = other.last_words;
         }
-        self.early_end = self.early_end.take().or(other.early_end);
+        self.early_end = self.early_end.take().or_else(|| named(other.early_end, name));
         self.faults.extend(other.faults);
         for failure in other.first_failures {
             let same = |one: &crate::summary::FirstFailure| {
@@ -126,6 +133,19 @@ impl GeneratorFacts {
         }
         self.notes.extend(other.notes.into_iter().map(|note| format!("{name}: {note}")));
     }
+}
+
+fn stopped(name: &str, measured_ns: u64) -> String {
+    format!("{name} was stopped after {:.1} s of the measure phase", measured_ns as f64 / 1e9)
+}
+
+/// A share that ended early by itself; what ended all of them is said once, by the first.
+fn named(early: Option<EarlyEnd>, name: &str) -> Option<EarlyEnd> {
+    let is_own = |early: &EarlyEnd| early.reason == EndReason::AllFailed;
+    early.map(|early| match is_own(&early) {
+        true => EarlyEnd { why: format!("{name}: {}", early.why), ..early },
+        false => early,
+    })
 }
 
 fn add(mine: &mut BTreeMap<String, i64>, theirs: BTreeMap<String, i64>) {

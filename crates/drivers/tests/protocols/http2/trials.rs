@@ -11,7 +11,7 @@ use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
 use engine::transport::MemoryNetwork;
 use engine::transport::memory::Accept;
-use engine::trial::{Setup, run_virtual};
+use engine::trial::{Setup, Start, run_virtual};
 use h2::Reason;
 use h2::server::Builder;
 use http::Response;
@@ -106,7 +106,7 @@ impl TestTrial {
             keep_samples: None,
             real_time: true,
             share: PlanShare::WHOLE,
-            start_at: None,
+            start: Start::Ready,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };

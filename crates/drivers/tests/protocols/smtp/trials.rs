@@ -11,7 +11,7 @@ use engine::StopSignal;
 use engine::clock::Virtual;
 use engine::transport::MemoryNetwork;
 use engine::transport::memory::Accept;
-use engine::trial::{Setup, TrialOutput, run_virtual};
+use engine::trial::{Setup, Start, TrialOutput, run_virtual};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
@@ -89,7 +89,7 @@ impl TestTrial {
             keep_samples: None,
             real_time: true,
             share: PlanShare::WHOLE,
-            start_at: None,
+            start: Start::Ready,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };
@@ -256,7 +256,7 @@ fn operations_that_open_their_sessions_in_another_way_do_not_share_connections()
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
-        start_at: None,
+        start: Start::Ready,
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };

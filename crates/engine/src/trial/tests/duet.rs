@@ -14,6 +14,7 @@ use super::real::echo_server;
 use super::*;
 use crate::clock::Clock;
 use crate::process::Launcher;
+use crate::trial::Start;
 use crate::trial::{run_together, run_virtual_together};
 
 const RATE: f64 = 200.0;
@@ -44,7 +45,7 @@ fn both(
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
-        start_at: None,
+        start: Start::Ready,
         stop: test_trial.stop.clone(),
         end: test_trial.end.clone(),
     };

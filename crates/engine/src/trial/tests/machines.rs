@@ -14,7 +14,7 @@ use stats::Histogram;
 use super::echo::{answer_after, answer_in_turn};
 use super::queueing::exponential;
 use super::{MS, SECOND, TestResult, TestTrial};
-use crate::trial::{TrialOutput, run_virtual_together};
+use crate::trial::{Start, TrialOutput, run_virtual_together};
 
 /// One trial, merged or not, and its windows as they are stored.
 struct Stored {
@@ -67,7 +67,7 @@ fn merge(results: &[TestResult], layout: &Layout) -> Stored {
         shares.map(|(one, number)| store(one, layout, Some(PlanShare { number, of }))).collect();
     let readers: Vec<RunReader<'_>> = folders.iter().map(|folder| RunReader::new(folder)).collect();
     let out = MemoryFolder::default();
-    let merged = MergedTrial { shares: &readers, trial: 1, layout };
+    let merged = MergedTrial { windows: 50, shares: &readers, trial: 1, layout };
     let facts = merged.facts(&out).unwrap();
     let mut writer = TrialWriter::new(&out, header(layout)).unwrap();
     merged.write(&mut writer, crate::trial::facts::accounting(&facts.totals.total())).unwrap();
@@ -212,9 +212,9 @@ fn shares_with_wrong_clocks_load_a_queue_as_one_machine_does() {
         let plan = TestTrial::plan(seed);
         let setups = (1..=OF).map(|number| {
             let offset = u64::from(number) * 7_919_000 % (40 * MS);
-            let start_at = Some(trial.clock_now() + offset);
+            let start = Start::At(trial.clock_now() + offset);
             let share = PlanShare { number, of: OF };
-            crate::trial::Setup { share, start_at, ..trial.setup(&arm, &plan) }
+            crate::trial::Setup { share, start, ..trial.setup(&arm, &plan) }
         });
         let setups: Vec<_> = setups.collect();
         let shares = run_virtual_together(

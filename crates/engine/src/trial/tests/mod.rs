@@ -25,7 +25,7 @@ use plan::target::Target;
 use record::event::{Event, EventKind};
 use record::{EarlyEnd, EndReason, TrialFacts};
 
-use super::{Setup, TrialOutput, run_virtual};
+use super::{Setup, Start, TrialOutput, run_virtual};
 use crate::clock::{Clock, Virtual};
 use crate::stop::{EndSignal, StopSignal};
 use crate::transport::MemoryNetwork;
@@ -138,7 +138,7 @@ impl TestTrial {
             keep_samples: self.samples,
             real_time: true,
             share: self.share,
-            start_at: None,
+            start: Start::Ready,
             stop: self.stop.clone(),
             end: self.end.clone(),
         }

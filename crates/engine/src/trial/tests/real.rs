@@ -18,6 +18,7 @@ use record::event::{EventKind, Phase};
 use super::echo::{Echo, PANIC};
 use super::{TestTrial, enough};
 use crate::process::Launcher;
+use crate::trial::Start;
 use crate::trial::{Setup, TrialOutput, run_trial};
 
 /// Echoes on every connection; sends `answer` instead of the byte if it is given.
@@ -66,7 +67,7 @@ fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
-        start_at: None,
+        start: Start::Ready,
         stop: test_trial.stop.clone(),
         end: test_trial.end.clone(),
     };

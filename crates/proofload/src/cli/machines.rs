@@ -1,0 +1,105 @@
+//! Flags of runs that several machines perform.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::Timestamp;
+use plan::plan_share::PlanShare;
+
+use super::OutputFlags;
+
+/// One machine's part of a run over several.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Several machines")]
+pub struct ShareFlags {
+    /// Perform one share of the plan, such as 3/8; `proofload merge` joins the shares
+    #[arg(long, value_name = "I/N", requires = "start_at")]
+    pub share: Option<PlanShare>,
+    /// Begin at this instant, the same on every machine, such as 2026-01-01T12:00:00Z
+    #[arg(long, value_name = "TIME", requires = "share")]
+    pub start_at: Option<Timestamp>,
+    /// Let so many agents perform the run together (`proofload agent` on each machine)
+    #[arg(long, value_name = "N", requires = "via", conflicts_with_all = ["share", "start_at", "samples"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub agents: Option<u32>,
+    /// Server of NATS with JetStream where agents wait, such as nats://10.0.0.1:4222
+    #[arg(long, value_name = "URL", requires = "agents")]
+    pub via: Option<String>,
+    /// Which of several fleets there
+    #[arg(long, value_name = "NAME", requires = "agents", default_value = FLEET)]
+    pub fleet: String,
+    /// How long to wait for the agents
+    #[arg(long, value_name = "TIME", requires = "agents", default_value = "2m")]
+    pub agents_within: String,
+}
+
+/// The fleet of agents that were given no other name.
+const FLEET: &str = "default";
+
+/// `proofload agent`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload agent --via nats://10.0.0.1:4222\n  proofload agent --via nats://user:password@10.0.0.1:4222 --name load-3\n\nExit: 0 the run is over, 2 usage, 3 stopped or left alone, 4 no coordinator came, or no NATS."
+)]
+pub struct AgentArgs {
+    /// Server of NATS with JetStream, such as nats://10.0.0.1:4222
+    #[arg(long, value_name = "URL")]
+    pub via: String,
+    /// Which of several fleets there
+    #[arg(long, value_name = "NAME", default_value = FLEET)]
+    pub fleet: String,
+    /// Name in the report [default: that of the machine]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// How long to wait for a coordinator
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub wait: String,
+    /// Perform shares of one run after the other, until it is stopped
+    #[arg(long)]
+    pub stay: bool,
+    /// No messages on stderr
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `proofload merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload merge shares/*/ --out runs/whole\n  proofload merge s1 s2 s3 --experiment shop.toml\n\nExit: as for `run`; 2 if the folders are not all the shares of one run."
+)]
+pub struct MergeArgs {
+    /// The run folders of all shares (`proofload run --share`)
+    #[arg(value_name = "SHARE", required = true)]
+    pub shares: Vec<PathBuf>,
+    /// The experiment file, if it is not where the shares found it
+    #[arg(long, value_name = "FILE")]
+    pub experiment: Option<PathBuf>,
+    /// Run folder of the whole [default: runs/TIME-TITLE]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the summary as JSON to a file, or - for stdout and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<String>,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print every table, not only the answer
+    #[arg(long)]
+    pub full: bool,
+    /// No colour
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+impl MergeArgs {
+    /// What is written where, as for a run.
+    pub fn output(&self) -> OutputFlags {
+        OutputFlags {
+            out: self.out.clone(),
+            json: self.json.clone(),
+            samples: false,
+            quiet: self.quiet,
+            full: self.full,
+            no_color: self.no_color,
+        }
+    }
+}

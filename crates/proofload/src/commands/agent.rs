@@ -1,0 +1,253 @@
+//! `proofload agent`: performs a share of the run of a coordinator on another machine.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::clock::monotonic;
+use engine::process::Launcher;
+use engine::selfcheck;
+use engine::trial::{Setup, Start, TrialOutput, run_trial};
+use fleet::agent::{AgentLink, Order};
+use fleet::connection::shown;
+use fleet::protocol::{AgentInfo, Dispatch, Output, Report, Task};
+use pages::wall_clock::measure_start_of;
+use plan::plan_share::PlanShare;
+use plan::units::parse_duration;
+use record::summary::Placement;
+use serde_json::to_vec;
+
+use crate::cli::AgentArgs;
+use crate::exit::Exit;
+use crate::live::LiveView;
+use crate::loading::{LoadedExperiment, load_again};
+use crate::problem::Problem;
+use crate::sharing::ShareRun;
+use crate::shipping::unpack;
+use crate::{agenda, contact, execution, interrupt, redaction, remote};
+
+/// How long an agent waits between two orders of its coordinator, at most.
+const BETWEEN: Duration = Duration::from_hours(24);
+/// How long its last reports may take.
+const LAST_WITHIN: Duration = Duration::from_mins(2);
+
+/// Waits for a coordinator, and performs a share of its run.
+pub fn agent(args: &AgentArgs) -> Result<Exit, Problem> {
+    let wait = parse_duration(&args.wait).ok_or_else(|| {
+        Problem::usage(format!("`--wait` must be a time such as 10m (got {})", args.wait))
+    })?;
+    let fleet = remote::name(&args.fleet)?;
+    let mut live = LiveView::new(args.quiet);
+    let stop = interrupt::listen()?;
+    loop {
+        let exit = one_run(args, (&fleet, wait), &stop, &mut live)?;
+        if !args.stay || exit != Exit::Passed || stop.requests() > 0 {
+            return Ok(exit);
+        }
+    }
+}
+
+fn one_run(
+    args: &AgentArgs,
+    (fleet, wait): (&str, Duration),
+    stop: &engine::StopSignal,
+    live: &mut LiveView,
+) -> Result<Exit, Problem> {
+    let info = identify(args.name.as_deref());
+    let link = AgentLink::open(&args.via, fleet, info);
+    let link = link.map_err(|error| Problem::fleet(&error))?;
+    live.say(&format!("waiting for a run at {}", shown(&args.via)));
+    let (task, files) = match await_order(&link, wait, stop) {
+        Some(Order::Take(task, files)) => (task, files),
+        Some(Order::Leave(why)) => return Err(Problem::environment(why)),
+        _ if stop.requests() > 0 => return Ok(Exit::Undecided),
+        _ => {
+            let what = format!("no coordinator came within {}", args.wait);
+            return Err(Problem::environment(what)
+                .hint("start `proofload run … --agents N --via …`, or wait longer with `--wait`"));
+        }
+    };
+    let scratch = Scratch::new()?;
+    let agent = match take(&task, &files, &scratch) {
+        Ok(loaded) => Agent { link, task, loaded, live },
+        Err(why) => {
+            let report = Report::Refused(why.clone());
+            link.report(Dispatch { share: task.share, trial: 0, report });
+            link.flush(LAST_WITHIN);
+            return Err(Problem::usage(why).during("loading the plan of the coordinator"));
+        }
+    };
+    agent.work(stop)
+}
+
+/// The next order, or none if it does not come or the user stops the agent.
+fn await_order(link: &AgentLink, within: Duration, stop: &engine::StopSignal) -> Option<Order> {
+    const LOOK: Duration = Duration::from_millis(200);
+    let end = monotonic() + u64::try_from(within.as_nanos()).unwrap_or(u64::MAX / 2);
+    while monotonic() < end && stop.requests() == 0 {
+        if let Some(order) = link.next(LOOK) {
+            return Some(order);
+        }
+    }
+    None
+}
+
+/// Loads the plan as the coordinator did.
+fn take(
+    task: &Task,
+    files: &[(String, Vec<u8>)],
+    scratch: &Scratch,
+) -> Result<LoadedExperiment, String> {
+    unpack(&scratch.path, files)?;
+    std::env::set_current_dir(&scratch.path)
+        .map_err(|error| format!("cannot go to {}: {error}", scratch.path.display()))?;
+    let loaded = load_again(&task.request).map_err(|problem| problem.what)?;
+    match loaded.experiment.plan.hash() == task.plan_hash {
+        true => Ok(loaded),
+        false => Err("the plan that was loaded here is not that of the coordinator: values from the environment differ, \
+                      or paths lead elsewhere"
+            .to_owned()),
+    }
+}
+
+fn identify(name: Option<&str>) -> AgentInfo {
+    use std::hash::{BuildHasher, Hasher};
+    let (host, boot_id) = selfcheck::identity();
+    // The standard library's only source of randomness.
+    let mark = std::hash::RandomState::new().build_hasher().finish();
+    AgentInfo {
+        id: format!("{mark:016x}"),
+        name: name.map_or(host, str::to_owned),
+        boot_id,
+        machine: selfcheck::machine(Placement::default()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// An agent that has its plan.
+struct Agent<'a> {
+    link: AgentLink,
+    task: Box<Task>,
+    loaded: LoadedExperiment,
+    live: &'a mut LiveView,
+}
+
+impl Agent<'_> {
+    fn work(mut self, stop: &engine::StopSignal) -> Result<Exit, Problem> {
+        let Task { share, of, .. } = *self.task;
+        self.live.say(&format!("performing share {share}/{of}"));
+        self.report(0, Report::Loaded);
+        loop {
+            match await_order(&self.link, BETWEEN, stop) {
+                Some(Order::Prepare(trial)) => self.trial(trial)?,
+                Some(Order::Leave(why)) => {
+                    self.live.say(&why);
+                    let is_over = why == "the run is over";
+                    return Ok(if is_over { Exit::Passed } else { Exit::Undecided });
+                }
+                Some(Order::Take(..) | Order::Begin(_) | Order::CallOff) => {}
+                None => return Ok(Exit::Undecided),
+            }
+        }
+    }
+
+    fn report(&self, trial: u32, report: Report) {
+        self.link.report(Dispatch { share: self.task.share, trial, report });
+    }
+
+    fn trial(&mut self, number: u32) -> Result<(), Problem> {
+        match self.perform(number) {
+            Ok(()) => {}
+            Err(problem) => {
+                let problem = redaction::of_problem(problem, &self.loaded.experiment.plan.secrets);
+                self.live.say(&problem.to_string());
+                self.report(number, Report::CouldNotBegin(problem.what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs this agent's share of a trial.
+    ///
+    /// Errors: it could not begin
+    fn perform(&mut self, number: u32) -> Result<(), Problem> {
+        let plan = &self.loaded.experiment.plan;
+        let trial = agenda::all(plan).find(|trial| trial.index == number);
+        let trial =
+            trial.ok_or_else(|| Problem::usage(format!("the plan has no trial {number}")))?;
+        let arm = &plan.arms[trial.arm];
+        let share = PlanShare { number: self.task.share, of: self.task.of };
+        contact::foresee(plan, share, self.live)?;
+        let (stop, end) = self.link.signals().renew();
+        let begin = || self.begin(number);
+        let setup = Setup {
+            driver: std::sync::Arc::new(execution::driver(arm)?),
+            arm,
+            trial: &trial,
+            wall_clock: execution::instant_text(),
+            calendar: execution::instant_text,
+            keep_samples: None,
+            real_time: !self.task.no_realtime,
+            share,
+            start: Start::Appointed(&begin),
+            stop,
+            end,
+        };
+        let launcher = Launcher::new(Default::default(), std::env::temp_dir(), Vec::new());
+        let mut measured_from = 0;
+        let executed = run_trial(&setup, &launcher, &mut |output| {
+            if let TrialOutput::Event(event) = &output
+                && let Some(at) = measure_start_of(event)
+            {
+                measured_from = u64::try_from(at).unwrap_or(0);
+            }
+            let output = redaction::of_output(output, &plan.secrets);
+            for output in Output::of(output) {
+                self.report(number, Report::Output(output));
+            }
+        });
+        let mut facts = executed.map_err(|error| Problem::environment(error.to_string()))?;
+        facts.agent = ShareRun { share, start_at: None }.agent(measured_from);
+        let facts = redaction::of_facts(facts, &plan.secrets);
+        let facts = to_vec(&facts).map_err(|error| Problem::environment(error.to_string()))?;
+        self.link.report_end(self.task.share, number, facts);
+        Ok(())
+    }
+
+    /// Reports that everything is ready, and waits for the instant at which all begin.
+    fn begin(&self, trial: u32) -> Option<u64> {
+        self.report(trial, Report::Ready);
+        match self.link.next(BETWEEN)? {
+            Order::Begin(at) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+/// A folder for the files of a run, which goes away with it.
+struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn new() -> Result<Self, Problem> {
+        let path = std::env::temp_dir().join(format!("proofload-agent-{}", std::process::id()));
+        let made = std::fs::create_dir_all(&path).and_then(|()| private(&path));
+        made.map_err(|error| {
+            Problem::environment(format!("cannot make {}: {error}", path.display()))
+        })?;
+        Ok(Self { path })
+    }
+}
+
+/// Files of an experiment may hold secrets.
+fn private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::env::set_current_dir(std::env::temp_dir());
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,107 @@
+//! `proofload run --agents`: finds agents and gives them the plan.
+
+use engine::StopSignal;
+use fleet::coordinator::{Fleet, FleetAddress, User};
+use fleet::protocol::Task;
+use plan::plan::Plan;
+use plan::plan_share::PlanShare;
+use plan::units::parse_duration;
+
+use crate::cli::ShareFlags;
+use crate::execution::TrialOptions;
+use crate::live::LiveView;
+use crate::loading::LoadedExperiment;
+use crate::problem::Problem;
+use crate::sharing;
+use crate::shipping::{Shipment, pack};
+
+/// Where the agents are; `None` for a run without.
+///
+/// Errors: a name or time is wrong
+pub fn address(flags: &ShareFlags) -> Result<Option<FleetAddress>, Problem> {
+    let (Some(servers), Some(agents)) = (flags.via.clone(), flags.agents) else { return Ok(None) };
+    let within = parse_duration(&flags.agents_within).ok_or_else(|| {
+        let given = &flags.agents_within;
+        Problem::usage(format!("`--agents-within` must be a time such as 2m (got {given})"))
+    })?;
+    let name = name(&flags.fleet)?;
+    Ok(Some(FleetAddress { servers, name, agents, within }))
+}
+
+/// The name of a fleet, which is a part of subjects of NATS.
+///
+/// Errors: it cannot be one
+pub fn name(text: &str) -> Result<String, Problem> {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_');
+    match !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err(Problem::usage(format!(
+            "the name of a fleet has up to 64 letters, digits, `-` and `_` (got {text:?})"
+        ))),
+    }
+}
+
+/// Finds the agents of a run, and lets them load its plan.
+///
+/// Errors: the plan cannot be divided or sent, or the agents cannot perform it
+pub fn gather(
+    address: &FleetAddress,
+    loaded: &LoadedExperiment,
+    options: TrialOptions,
+    stop: &StopSignal,
+    live: &mut LiveView,
+) -> Result<Fleet, Problem> {
+    let plan = &loaded.experiment.plan;
+    check(plan, address.agents)?;
+    let request = loaded.asked.clone().ok_or_else(|| {
+        Problem::usage("this experiment is part of the program, and cannot be sent to agents")
+    })?;
+    let shipments = pack(&loaded.files)?;
+    live.say(&format!(
+        "waiting for {} agents at {}",
+        address.agents,
+        fleet::connection::shown(&address.servers)
+    ));
+    let stopped = || stop.requests() > 0;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut user = User { stopped: &stopped, say: &mut |text| live.say(text) };
+    let found = Fleet::gather(address, version, &mut user);
+    let fleet = found.map_err(|error| Problem::fleet(&error))?;
+    let (files, contents) = shipments
+        .into_iter()
+        .map(|Shipment { file, content }| (file.clone(), (file.sha256, content)))
+        .unzip();
+    let task = Task {
+        run: String::new(),
+        share: 0,
+        of: address.agents,
+        request,
+        files,
+        plan_hash: plan.hash(),
+        no_realtime: !options.real_time,
+    };
+    let contents: Vec<(String, Vec<u8>)> = contents;
+    let given = fleet.give(&task, &contents);
+    given.map_err(|error| Problem::fleet(&error).during("giving the agents their plan"))?;
+    Ok(fleet)
+}
+
+/// Checks that agents can perform the plan.
+///
+/// Errors: why they cannot
+fn check(plan: &Plan, agents: u32) -> Result<(), Problem> {
+    let share = PlanShare { number: 1, of: agents };
+    let refused = plan.arms.iter().find_map(|arm| sharing::refusal(share, arm));
+    let refused = refused.or_else(|| {
+        plan.is_duet().then(|| {
+            let what = "agents perform one trial at a time, and this design has duets";
+            (what.to_owned(), "leave out `duet` in `[design]`")
+        })
+    });
+    match refused {
+        Some((what, hint)) => {
+            Err(Problem::usage(what).during("dividing the plan among agents").hint(hint))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,249 @@
+//! Agents that perform one run together, with a real NATS, and what happens when one part of it dies.
+
+use record::summary::{Judgement, Summary, TrialSummary};
+use rustix::process::Signal;
+
+use crate::lab::brokers::Broker;
+use crate::lab::process::Running;
+use crate::lab::server::{Truth, free_port, truth};
+use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
+
+fn experiment(url: &str, seconds: u32) -> String {
+    format!(
+        "title = \"Agents\"\nseed = 7\ncriteria = [\"failed == 0\"]\n[target]\nurl = \"{url}\"\n\
+         [load]\nrate = \"150/s\"\nduration = \"{seconds}s\"\nwarm_up = \"500ms\"\ntimeout = \"5s\"\n\
+         [[operation]]\nname = \"ask\"\nhttp = {{ path = \"/\" }}\n"
+    )
+}
+
+/// Agents that wait at this NATS.
+fn agents(lab: &Lab, nats: &Broker, many: usize) -> Vec<Running> {
+    let url = nats.url();
+    let start = |number: usize| {
+        lab.start(&["agent", "--via", &url, "--name", &format!("load-{number}"), "--wait", "2m"])
+    };
+    (1..=many).map(start).collect()
+}
+
+fn coordinator(lab: &Lab, nats: &Broker, many: usize, flags: &[&str]) -> Running {
+    let (many, url) = (many.to_string(), nats.url());
+    let fixed = ["run", "x.toml", "--quiet", "--out", "run", "--agents", &many, "--via", &url];
+    lab.start(&[&fixed, flags].concat())
+}
+
+/// The run's end: its summary, which fits the exit code, and what every agent said.
+fn ended(lab: &Lab, run: Running, agents: Vec<Running>) -> (Summary, Vec<Ran>) {
+    let ran = run.finish();
+    let said: Vec<Ran> = agents.into_iter().map(Running::finish).collect();
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}\n{said:?}"));
+    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+    assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+    summary.arms.iter().flat_map(|arm| &arm.trials).for_each(assert_accounting);
+    (summary, said)
+}
+
+/// The operations that one machine plans.
+fn planned_by_one(lab: &Lab) -> u64 {
+    let ran = lab.proofload(&["run", "x.toml", "--quiet", "--out", "one"]);
+    let summary = lab.summary("one").unwrap_or_else(|| panic!("{ran:?}"));
+    only_trial(&summary).accounting.planned
+}
+
+fn counted_in_windows(lab: &Lab, trial: &TrialSummary) -> u64 {
+    let reader_events = lab.read("run/trials/001/events.jsonl");
+    let windows = reader_events.lines().filter(|line| line.contains("\"window_closed\""));
+    let planned = windows.map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("an event");
+        event["planned"].as_u64().expect("a count")
+    });
+    assert!(trial.window_ns > 0);
+    planned.sum()
+}
+
+#[test]
+fn four_agents_are_one_machine() {
+    let lab = Lab::new();
+    let (nats, target) = (Broker::nats(&lab), Truth::start(&["mode=none"]));
+    lab.write("x.toml", &experiment(&format!("http://{}", target.http), 3));
+    let waiting = agents(&lab, &nats, 4);
+    let run = coordinator(&lab, &nats, 4, &[]);
+    let (summary, said) = ended(&lab, run, waiting);
+    let trial = only_trial(&summary);
+    assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    assert_eq!((summary.run.shares, trial.agents.len()), (4, 4));
+    let mut hosts: Vec<&str> = trial.agents.iter().map(|agent| agent.facts.host.as_str()).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["load-1", "load-2", "load-3", "load-4"]);
+    // Measured by exchanges; on one machine, the clocks are one.
+    let errors = trial.agents.iter().map(|agent| agent.facts.start_error_ns.expect("exchanges"));
+    assert!(errors.max() < Some(5_000_000_000));
+    let planned = trial.accounting.planned;
+    assert_eq!(counted_in_windows(&lab, trial), planned, "windows add up");
+    assert!(target.received() >= trial.accounting.started);
+    assert_eq!(planned_by_one(&lab), planned);
+    for format in ["markdown", "html", "csv", "hlog"] {
+        assert_eq!(lab.proofload(&["report", "run", "--format", format]).code, 0, "{format}");
+    }
+}
+
+#[test]
+fn several_trials_users_and_a_journey_over_agents() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("names.csv", "name\nada\nben\ncyd\ndan\neve\nfay\n");
+    lab.write(
+        "x.toml",
+        &format!(
+            "title = \"Visits\"\nseed = 3\n[factors]\nusers = [4, 6]\n[target]\nurl = \"{url}\"\n\
+             [load]\nusers = \"{{{{factor.users}}}}\"\nduration = \"1s\"\nwarm_up = \"200ms\"\n\
+             spawn_rate = \"100/s\"\nthink = \"20ms\"\n\
+             [[operation]]\nname = \"look\"\nhttp = {{ path = \"/?{{{{row.name}}}}\" }}\n\
+             [[operation]]\nname = \"leave\"\nhttp = {{ path = \"/\" }}\n\
+             [[journey]]\nname = \"visit\"\nrows = {{ file = \"names.csv\" }}\nsteps = [\"look\", \"leave\"]\n"
+        ),
+    );
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    let (summary, said) = ended(&lab, run, waiting);
+    assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    for (arm, users) in summary.arms.iter().zip([4, 6]) {
+        let trial = &arm.trials[0];
+        assert_eq!((trial.load.users, trial.agents.len()), (Some(users), 2));
+        let visits = &trial.journeys[0].whole;
+        assert!(visits.succeeded > 10, "{visits:?}");
+    }
+}
+
+#[test]
+fn a_killed_agent_is_named_and_its_load_is_missed() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 8));
+    let mut waiting = agents(&lab, &nats, 3);
+    let run = coordinator(&lab, &nats, 3, &[]);
+    run.await_windows(&lab, 10);
+    let killed = waiting.remove(0);
+    killed.signal(Signal::KILL);
+    let (summary, _) = ended(&lab, run, waiting);
+    drop(killed);
+    let trial = only_trial(&summary);
+    assert_eq!(summary.verdict.result, Judgement::Invalid);
+    let claim = finding(&summary, "agent-lost").unwrap_or_else(|| panic!("{summary:?}"));
+    assert!(claim.contains("(load-1) was lost after"), "{claim}");
+    assert!(trial.accounting.missed > 0);
+    let lost = trial.agents.iter().find(|agent| agent.facts.host == "load-1").expect("its row");
+    assert!(lost.facts.lost_after_windows >= Some(10), "{lost:?}");
+    assert_eq!(trial.accounting.planned, planned_by_one(&lab), "the account is that of the plan");
+}
+
+#[test]
+fn nats_may_go_and_come_back() {
+    let lab = Lab::new();
+    let (mut nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 6));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    run.await_windows(&lab, 5);
+    nats.kill();
+    nats.start_again();
+    let (summary, said) = ended(&lab, run, waiting);
+    assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    let trial = only_trial(&summary);
+    assert!(finding(&summary, "agent-lost").is_none(), "{:?}", summary.findings);
+    assert_eq!(
+        counted_in_windows(&lab, trial),
+        trial.accounting.planned,
+        "no window is lost or counted twice"
+    );
+    assert_eq!(trial.accounting.planned, planned_by_one(&lab));
+}
+
+#[test]
+fn an_interrupted_coordinator_leaves_a_whole_record() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 29));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    run.await_windows(&lab, 5);
+    run.signal(Signal::INT);
+    let (summary, said) = ended(&lab, run, waiting);
+    assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    let trial = only_trial(&summary);
+    assert!(finding(&summary, "interrupted").is_some(), "{:?}", summary.findings);
+    assert!(trial.accounting.succeeded > 0);
+    assert_eq!(counted_in_windows(&lab, trial), trial.accounting.planned);
+}
+
+#[test]
+fn a_criterion_of_all_agents_ends_the_run_early() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=status"]));
+    lab.write("x.toml", &experiment(&url, 29));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &["--fail-fast", "--keep-going"]);
+    let (summary, _) = ended(&lab, run, waiting);
+    assert_eq!(summary.verdict.result, Judgement::Fail, "{summary:?}");
+    assert!(only_trial(&summary).phases.measure_ns < 20_000_000_000, "it ended early");
+}
+
+#[test]
+fn what_agents_cannot_do_is_refused_before_anything_is_sent() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 1));
+    let (via, nowhere) = (nats.url(), format!("nats://127.0.0.1:{}", free_port()));
+    let refused = |arguments: &[&str], code: i32, says: &[&str]| {
+        let ran = lab.proofload(&[&["run", "--quiet", "--out", "refused"], arguments].concat());
+        assert_eq!(ran.code, code, "{arguments:?}: {ran:?}");
+        for text in says {
+            assert!(ran.stderr.contains(text), "{arguments:?} must say {text}\n{}", ran.stderr);
+        }
+    };
+    let at = |via: &'static str| ["x.toml", "--agents", "2", "--via", via];
+    refused(&at("nats://no host"), 4, &["is no address of NATS"]);
+    refused(
+        &["x.toml", "--agents", "2", "--via", &nowhere],
+        4,
+        &["cannot connect to NATS", "nats-server -js"],
+    );
+    refused(&["x.toml", "--agents", "2"], 2, &["--via"]);
+    refused(&["x.toml", "--agents", "2", "--via", &via, "--samples"], 2, &["--samples"]);
+    refused(
+        &["x.toml", "--agents", "2", "--via", &via, "--fleet", "a.b"],
+        2,
+        &["the name of a fleet"],
+    );
+    let alone = ["x.toml", "--agents", "2", "--via", &via, "--agents-within", "1s"];
+    refused(&alone, 4, &["0 of 2 agents answered within 1 s", "proofload agent --via"]);
+    let system = experiment("http://{system.http}", 1) + "[system]\nserve = \"truth\"\n";
+    lab.write("system.toml", &system);
+    refused(&["system.toml", "--agents", "2", "--via", &via], 2, &["starts no processes"]);
+    lab.write(
+        "far.toml",
+        &experiment(&url, 1)
+            .replace("path = \"/\"", "path = \"/{{row.n}}\"")
+            .replace("name = \"ask\"", "name = \"ask\"\nrows = \"/etc/hostname\""),
+    );
+    refused(&["far.toml", "--agents", "2", "--via", &via], 2, &[]);
+    let lonely = lab.proofload(&["agent", "--via", &via, "--wait", "1s"]);
+    assert_eq!(lonely.code, 4, "{lonely:?}");
+    assert!(lonely.stderr.contains("no coordinator came within 1s"), "{lonely:?}");
+}
+
+#[test]
+fn an_agent_without_a_secret_refuses_the_plan_by_name() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    let secret = experiment(&url, 1)
+        .replace("path = \"/\"", "path = \"/\", header = { X-Key = \"{{env.FLEET_KEY}}\" }");
+    lab.write("x.toml", &secret);
+    let waiting = agents(&lab, &nats, 1);
+    let mut run = lab.command(&["run", "x.toml", "--quiet", "--agents", "1", "--via", &nats.url()]);
+    let ran = Ran::from(run.env("FLEET_KEY", "hushhush").output().expect("the binary starts"));
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("share 1 (load-1)") && ran.stderr.contains("FLEET_KEY"), "{ran:?}");
+    for ran in waiting.into_iter().map(Running::finish).chain([ran]) {
+        assert!(!format!("{ran:?}").contains("hushhush"), "{ran:?}");
+    }
+}
