@@ -236,6 +236,18 @@ impl Fleet {
     }
 }
 
+/// The agents that wait at these servers and answer in time.
+///
+/// Errors: no connection
+pub fn present(servers: &str, fleet: &str, within: Duration) -> Result<Vec<AgentInfo>, FleetError> {
+    let failed = |error| FleetError::new(format!("cannot look for agents: {error}"));
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        let client = connect(servers, "proofload fleet status").await?;
+        gather::present(&client, fleet, &run_mark(), within).await
+    })
+}
+
 impl Drop for Fleet {
     /// Sends the agents home, and removes the run from the servers.
     fn drop(&mut self) {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use machines::{AgentArgs, MergeArgs, ShareFlags};
+pub use machines::{
+    AgentArgs, FleetArgs, FleetCommand, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
+};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -36,6 +38,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Wait for a coordinator and perform a share of its run
     Agent(AgentArgs),
+    /// List agents, or let a scheduler start them
+    Fleet(FleetArgs),
     /// Write any report from a run folder
     Report(ReportArgs),
     /// Compare stored runs

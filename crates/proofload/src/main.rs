@@ -63,6 +63,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         Command::Capacity(args) => commands::capacity::capacity(args),
         Command::Check(args) => commands::check::check(args),
         Command::Agent(args) => commands::agent::agent(args),
+        Command::Fleet(args) => commands::fleet::fleet(args),
         Command::Merge(args) => commands::merge::merge(args),
         Command::Report(args) => commands::report::report(args),
         Command::Compare(args) => commands::compare::compare(args),

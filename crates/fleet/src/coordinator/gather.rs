@@ -61,6 +61,29 @@ pub(super) async fn agents(
     Ok(found)
 }
 
+/// The agents that answer one call in time.
+///
+/// Errors: the servers refuse
+pub(super) async fn present(
+    client: &Client,
+    fleet: &str,
+    run: &str,
+    within: Duration,
+) -> Result<Vec<AgentInfo>, FleetError> {
+    let failed = |error: &dyn std::fmt::Display| FleetError::new(format!("NATS refuses: {error}"));
+    let subscribed = client.subscribe(hello_subject(fleet, run)).await;
+    let mut hellos = subscribed.map_err(|error| failed(&error))?;
+    let call = serde_json::to_vec(&Call { run: run.to_owned() }).map_err(|error| failed(&error))?;
+    let called = client.publish(call_subject(fleet), call.into()).await;
+    called.map_err(|error| failed(&error))?;
+    let deadline = Instant::now() + within;
+    let mut found = Vec::new();
+    while let Some(payload) = next_before(&mut hellos, deadline).await {
+        found.extend(serde_json::from_slice::<AgentInfo>(&payload).ok());
+    }
+    Ok(found)
+}
+
 fn too_few(address: &FleetAddress, found: &[AgentInfo]) -> FleetError {
     let FleetAddress { agents, within, servers, name, .. } = address;
     let what = format!("{} of {agents} agents answered within {} s", found.len(), within.as_secs());

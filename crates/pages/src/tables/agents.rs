@@ -28,17 +28,20 @@ pub fn table(trial: &TrialSummary) -> Option<Table> {
         "#p99",
         "#dispatch lag p99",
         "#CPU",
-        "clock error",
+        "windows off by",
     ];
     let note = format!("Times of each machine by its own clock. {agreement}");
     let mut table = Table::new("agents", "Machines", &columns).note(note);
+    let boot_id = &trial.agents.first()?.facts.boot_id;
+    let is_one = trial.agents.iter().all(|agent| agent.facts.boot_id == *boot_id);
     for agent in &trial.agents {
-        table.row(row(agent));
+        table.row(row(agent, is_one && !boot_id.is_empty()));
     }
     Some(table)
 }
 
-fn row(agent: &Agent) -> [String; 11] {
+/// `one_clock`: whether all machines are one.
+fn row(agent: &Agent, one_clock: bool) -> [String; 11] {
     let (facts, accounting) = (&agent.facts, &agent.accounting);
     [
         facts.share.to_string(),
@@ -51,7 +54,12 @@ fn row(agent: &Agent) -> [String; 11] {
         at(&agent.response_time, 0.99),
         at(&agent.generator.dispatch_lag, 0.99),
         number::percent(agent.generator.cpu_ratio),
-        facts.clock_bound_ns.map_or_else(|| "not known".to_owned(), number::duration),
+        match (facts.start_error_ns, facts.clock_bound_ns) {
+            (Some(error), _) => number::duration(error),
+            _ if one_clock => "one clock".to_owned(),
+            (None, Some(bound)) => number::duration(bound),
+            (None, None) => "not known".to_owned(),
+        },
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use plan::plan_share::PlanShare;
 
@@ -22,7 +22,7 @@ pub struct ShareFlags {
     #[arg(long, value_name = "N", requires = "via", conflicts_with_all = ["share", "start_at", "samples"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub agents: Option<u32>,
     /// Server of NATS with JetStream where agents wait, such as nats://10.0.0.1:4222
-    #[arg(long, value_name = "URL", requires = "agents")]
+    #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
     pub via: Option<String>,
     /// Which of several fleets there
     #[arg(long, value_name = "NAME", requires = "agents", default_value = FLEET)]
@@ -42,7 +42,7 @@ const FLEET: &str = "default";
 )]
 pub struct AgentArgs {
     /// Server of NATS with JetStream, such as nats://10.0.0.1:4222
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
     pub via: String,
     /// Which of several fleets there
     #[arg(long, value_name = "NAME", default_value = FLEET)]
@@ -102,4 +102,55 @@ impl MergeArgs {
             no_color: self.no_color,
         }
     }
+}
+
+/// `proofload fleet`.
+#[derive(Debug, Args)]
+pub struct FleetArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: FleetCommand,
+}
+
+/// What to do about a fleet.
+#[derive(Debug, Subcommand)]
+pub enum FleetCommand {
+    /// Print the file that lets Kubernetes or Slurm start agents
+    Manifest(ManifestArgs),
+    /// List the agents that wait for a run
+    Status(StatusArgs),
+}
+
+/// `proofload fleet manifest`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload fleet manifest --agents 8 --image registry/proofload:0.1 > job.yaml\n  proofload fleet manifest --agents 8 --slurm > array.sh"
+)]
+pub struct ManifestArgs {
+    /// How many agents
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub agents: u32,
+    /// Image of proofload, for Kubernetes
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// A job array for Slurm instead
+    #[arg(long, conflicts_with = "image")]
+    pub slurm: bool,
+    /// Processors of each agent
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub cores: u32,
+    /// Name of the job, and of the Secret with the address of NATS
+    #[arg(long, value_name = "NAME", default_value = "proofload-agents")]
+    pub name: String,
+}
+
+/// `proofload fleet status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Server of NATS, such as nats://10.0.0.1:4222
+    #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
+    pub via: String,
+    /// Which of several fleets there
+    #[arg(long, value_name = "NAME", default_value = FLEET)]
+    pub fleet: String,
 }

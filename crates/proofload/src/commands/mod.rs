@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod explain;
+pub mod fleet;
 pub mod merge;
 pub mod report;
 pub mod resume;

@@ -183,6 +183,7 @@ pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
 fn command_line(plan: &Plan) -> Vec<String> {
     let mut words: Vec<String> = std::env::args().collect();
     hide_headers(&mut words);
+    words.iter_mut().for_each(hide_user);
     words.iter().map(|word| plan.secrets.redact(word)).collect()
 }
 
@@ -199,6 +200,18 @@ fn hide_headers(words: &mut [String]) {
     }
 }
 
+/// Hides user and password of addresses, between which there may be commas.
+fn hide_user(word: &mut String) {
+    let hidden = |address: &str| {
+        let (scheme, rest) = address.split_once("://")?;
+        let authority = rest.split('/').next().unwrap_or(rest);
+        let (_, host) = authority.rsplit_once('@')?;
+        Some(format!("{scheme}://…@{host}{}", &rest[authority.len()..]))
+    };
+    let shown = word.split(',').map(|part| hidden(part).unwrap_or_else(|| part.to_owned()));
+    *word = shown.collect::<Vec<_>>().join(",");
+}
+
 /// The text with each line indented.
 pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
@@ -207,6 +220,21 @@ pub fn indented(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_and_password_of_an_address_are_hidden() {
+        for (given, shown) in [
+            ("nats://ada:secret@one:4222", "nats://…@one:4222"),
+            ("--via=nats://ada:se@cret@one:4222/x", "--via=nats://…@one:4222/x"),
+            ("nats://a:b@one,nats://c:d@two", "nats://…@one,nats://…@two"),
+            ("http://one/a@b", "http://one/a@b"),
+            ("a@b", "a@b"),
+        ] {
+            let mut word = given.to_owned();
+            hide_user(&mut word);
+            assert_eq!(word, shown);
+        }
+    }
 
     #[test]
     fn values_of_headers_are_hidden_however_they_are_given() {

@@ -3,10 +3,12 @@
 use record::summary::{Judgement, Summary, TrialSummary};
 use rustix::process::Signal;
 
+use std::process::Command;
+
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
 use crate::lab::server::{Truth, free_port, truth};
-use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
+use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 
 fn experiment(url: &str, seconds: u32) -> String {
     format!(
@@ -208,6 +210,9 @@ fn what_agents_cannot_do_is_refused_before_anything_is_sent() {
         &["cannot connect to NATS", "nats-server -js"],
     );
     refused(&["x.toml", "--agents", "2"], 2, &["--via"]);
+    let secret = format!("nats://ada:hush@{}", nowhere.trim_start_matches("nats://"));
+    let ran = lab.proofload(&["run", "x.toml", "--agents", "2", "--via", &secret]);
+    assert!(ran.code == 4 && !format!("{ran:?}").contains("hush"), "{ran:?}");
     refused(&["x.toml", "--agents", "2", "--via", &via, "--samples"], 2, &["--samples"]);
     refused(
         &["x.toml", "--agents", "2", "--via", &via, "--fleet", "a.b"],
@@ -245,5 +250,61 @@ fn an_agent_without_a_secret_refuses_the_plan_by_name() {
     assert!(ran.stderr.contains("share 1 (load-1)") && ran.stderr.contains("FLEET_KEY"), "{ran:?}");
     for ran in waiting.into_iter().map(Running::finish).chain([ran]) {
         assert!(!format!("{ran:?}").contains("hushhush"), "{ran:?}");
+    }
+}
+
+#[test]
+fn who_waits_is_listed() {
+    let lab = Lab::new();
+    let nats = Broker::nats(&lab);
+    let status = || lab.proofload(&["fleet", "status", "--via", &nats.url()]);
+    let empty = status();
+    assert_eq!((empty.code, empty.stdout.lines().count()), (0, 1), "{empty:?}");
+    assert!(empty.stdout.starts_with("0 agents wait at nats://127.0.0.1:"), "{empty:?}");
+    let waiting = agents(&lab, &nats, 2);
+    let listed = std::iter::repeat_with(status).find(|ran| ran.stdout.starts_with("2 agents wait"));
+    let listed = listed.expect("both come").stdout;
+    assert!(listed.contains("load-1  ") && listed.contains("load-2  "), "{listed}");
+    waiting.iter().for_each(|agent| agent.signal(Signal::TERM));
+    for ran in waiting.into_iter().map(Running::finish) {
+        assert_eq!(ran.code, 3, "{ran:?}");
+    }
+}
+
+/// The published schemas of three minor versions accept the job, and bash the array script.
+#[test]
+fn schedulers_accept_the_manifests() {
+    let lab = Lab::new();
+    let manifest = |flags: &[&str]| lab.proofload(&[&["fleet", "manifest"], flags].concat());
+    let job =
+        manifest(&["--agents", "8", "--image", "registry.example/proofload:0.1", "--cores", "4"]);
+    assert_eq!(job.code, 0, "{job:?}");
+    assert!(!job.stdout.contains("{{"), "every placeholder is filled: {}", job.stdout);
+    for text in ["completions: 8", "cpu: \"4\"", "image: registry.example/proofload:0.1"] {
+        assert!(job.stdout.contains(text), "{text}: {}", job.stdout);
+    }
+    let path = lab.write("job.yaml", &job.stdout);
+    let validate = repository(".venv/bin/kubernetes-validate");
+    assert!(validate.exists(), "run scripts/prerequisites, which makes .venv");
+    for version in ["1.33", "1.34", "1.35"] {
+        let ran = Command::new(&validate).args(["--strict", "-k", version]).arg(&path).output();
+        let ran = Ran::from(ran.expect("it starts"));
+        assert_eq!(ran.code, 0, "{version}: {ran:?}");
+    }
+    let array = manifest(&["--agents", "8", "--slurm", "--cores", "4"]);
+    assert_eq!(array.code, 0, "{array:?}");
+    assert!(array.stdout.contains("#SBATCH --array=1-8\n#SBATCH --cpus-per-task=4\n"), "{array:?}");
+    let path = lab.write("array.sh", &array.stdout);
+    let checked = Command::new("bash").arg("-n").arg(path).status();
+    assert!(checked.is_ok_and(|status| status.success()));
+    for (flags, says) in [
+        (&["--agents", "8"][..], "needs an image"),
+        (&["--agents", "0", "--slurm"], "--agents"),
+        (&["--agents", "8", "--image", "a: b\nc"], "is no name of an image"),
+        (&["--agents", "8", "--slurm", "--name", "a b"], "the name of a fleet"),
+    ] {
+        let ran = manifest(flags);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(says), "{says}: {ran:?}");
     }
 }
