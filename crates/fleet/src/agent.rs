@@ -18,8 +18,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::{FleetError, RunStore, WITHIN, connect};
 use crate::protocol::{
-    AgentInfo, Call, Command, Dispatch, Reply, Report, Task, call_subject, command_subject,
-    hello_subject, report_subject,
+    AgentInfo, Call, Command, Dispatch, Instruction, Reply, Report, Task, call_subject,
+    command_subject, hello_subject, report_subject,
 };
 
 /// A coordinator reads the clock once a second. After so long without a command it is gone for good.
@@ -157,6 +157,9 @@ impl Drop for AgentLink {
     }
 }
 
+/// Passes on the run that was taken, and where its reports go.
+type TakenSender = oneshot::Sender<(String, RunStore)>;
+
 /// The thread that talks to NATS.
 struct Session {
     client: Client,
@@ -181,7 +184,7 @@ impl Session {
     }
 
     /// Answers calls and commands until the run is over. Returns why.
-    async fn serve(&self, taken: oneshot::Sender<(String, RunStore)>) -> String {
+    async fn serve(&self, taken: TakenSender) -> String {
         let commands = command_subject(&self.fleet, &self.info.id);
         let subscribed = (
             self.client.subscribe(call_subject(&self.fleet)).await,
@@ -190,16 +193,18 @@ impl Session {
         let (Ok(mut calls), Ok(mut commands)) = subscribed else {
             return "NATS refuses to let this agent listen".to_owned();
         };
-        let (mut taken, mut run) = (Some(taken), None);
+        let (mut taken, mut run, mut last) = (Some(taken), None, 0);
         let mut lease = Instant::now() + LEASE;
         loop {
             tokio::select! {
                 Some(message) = calls.next(), if run.is_none() => self.answer_call(&message.payload).await,
                 Some(message) = commands.next() => {
                     let received = monotonic();
-                    lease = Instant::now() + LEASE;
-                    let Ok(command) = serde_json::from_slice::<Command>(&message.payload) else { continue };
-                    let reply = self.obey(command, received, &mut run, &mut taken).await;
+                    let Ok(given) = serde_json::from_slice::<Instruction>(&message.payload) else { continue };
+                    let reply = self.hear(given, received, (&mut run, &mut taken, &mut last)).await;
+                    if !matches!(reply, Reply::Busy) {
+                        lease = Instant::now() + LEASE;
+                    }
                     if let (Some(to), Ok(payload)) = (message.reply, serde_json::to_vec(&reply)) {
                         let _ = self.client.publish(to, payload.into()).await;
                     }
@@ -222,12 +227,34 @@ impl Session {
         }
     }
 
+    /// Obeys the coordinator whose run this agent has taken, and each command once.
+    async fn hear(
+        &self,
+        given: Instruction,
+        received: u64,
+        (run, taken, last): (&mut Option<String>, &mut Option<TakenSender>, &mut u64),
+    ) -> Reply {
+        let is_take = matches!(given.command, Command::Take(_));
+        match run {
+            None if is_take => *run = Some(given.run),
+            Some(own) if *own == given.run => {}
+            _ => return Reply::Busy,
+        }
+        // A clock is read again each time.
+        let is_clock = matches!(given.command, Command::Clock);
+        if !is_clock && given.number <= *last {
+            return Reply::Done;
+        }
+        *last = (*last).max(given.number);
+        self.obey(given.command, received, run, taken).await
+    }
+
     async fn obey(
         &self,
         command: Command,
         received: u64,
         run: &mut Option<String>,
-        taken: &mut Option<oneshot::Sender<(String, RunStore)>>,
+        taken: &mut Option<TakenSender>,
     ) -> Reply {
         let order = match command {
             Command::Clock => return Reply::Clock { received, answered: monotonic() },
@@ -239,26 +266,22 @@ impl Session {
                 self.signals.stop(requests);
                 return Reply::Done;
             }
-            Command::Take(task) if run.as_ref().is_some_and(|run| *run != task.run) => {
-                return Reply::Busy;
-            }
-            // The same command again: its answer was lost.
-            Command::Take(_) if run.is_some() => return Reply::Done,
-            Command::Take(task) => {
-                *run = Some(task.run.clone());
-                match self.fetch(&task).await {
-                    Ok((store, files)) => {
-                        if let Some(taken) = taken.take() {
-                            let _ = taken.send((task.run.clone(), store));
-                        }
-                        Order::Take(task, files)
+            Command::Take(task) => match self.fetch(&task).await {
+                Ok((store, files)) => {
+                    if let Some(taken) = taken.take() {
+                        let _ = taken.send((task.run.clone(), store));
                     }
-                    Err(error) => Order::Leave(error.what),
+                    Order::Take(task, files)
                 }
-            }
+                Err(error) => Order::Leave(error.what),
+            },
             Command::Prepare { trial } => Order::Prepare(trial),
             Command::Begin { at_ns } => Order::Begin(at_ns),
-            Command::CallOff => Order::CallOff,
+            Command::CallOff => {
+                // It may have begun.
+                self.signals.stop(2);
+                Order::CallOff
+            }
             Command::Leave => {
                 *run = Some(OVER.to_owned());
                 return Reply::Done;

@@ -70,8 +70,13 @@ pub async fn connect(servers: &str, name: &str) -> Result<Client, FleetError> {
     };
     let options = options.name(name).connection_timeout(WITHIN).max_reconnects(None);
     options.connect(addresses).await.map_err(|error| {
-        FleetError::new(format!("cannot connect to NATS at {shown}: {error}"))
-            .hint("start `nats-server -js`, or name another address with `--via`")
+        let is_refused = error.to_string().contains("authorization");
+        FleetError::new(format!("cannot connect to NATS at {shown}: {error}")).hint(
+            match is_refused {
+                true => "give user and password: nats://user:password@host:4222",
+                false => "start `nats-server -js`, or name another address with `--via`",
+            },
+        )
     })
 }
 

@@ -6,10 +6,12 @@
 mod gather;
 mod trial;
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::{Client, Subscriber};
 use engine::clock::monotonic;
@@ -21,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use crate::clock::{Exchange, PeerClock};
 use crate::connection::{FleetError, RunStore, connect};
 use crate::protocol::{
-    AgentInfo, Command, Dispatch, Reply, Report, Task, command_subject, store_name,
+    AgentInfo, Command, Dispatch, Instruction, Reply, Report, Task, command_subject, store_name,
 };
 
 pub use trial::{RemoteTrial, ShareResult};
@@ -30,6 +32,10 @@ pub use trial::{RemoteTrial, ShareResult};
 const EACH: Duration = Duration::from_secs(1);
 /// Time limit for the answer to a command.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// An agent that has not answered for so long is lost.
+const LOST_AFTER_NS: u64 = 10_000_000_000;
+/// An agent that cannot hear its coordinator ends by itself after a minute.
+const GONE_AFTER_NS: u64 = 75_000_000_000;
 /// A gap in the connection is noticed after so long.
 const GAP_SEEN_WITHIN: Duration = Duration::from_secs(4);
 /// Attempts to give a command that is not answered.
@@ -65,6 +71,8 @@ pub struct Fleet {
     run: String,
     members: Vec<Member>,
     reports: Receiver<Dispatch>,
+    /// Commands so far.
+    given: Arc<AtomicU64>,
 }
 
 /// An agent, and what is known of its clock.
@@ -73,6 +81,8 @@ pub(crate) struct Member {
     pub(crate) info: AgentInfo,
     pub(crate) share: PlanShare,
     seen: Arc<Mutex<Seen>>,
+    /// Whether it works for this run.
+    taken: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -123,22 +133,25 @@ impl Fleet {
         let member = |(info, number): (AgentInfo, u32)| Member {
             info,
             share: PlanShare { number, of },
-            seen: Arc::default(),
+            seen: Arc::new(Mutex::new(Seen { at: monotonic(), ..Seen::default() })),
+            taken: Arc::default(),
         };
         let members: Vec<Member> = infos.into_iter().zip(1..).map(member).collect();
         let (sender, reports) = std::sync::mpsc::channel();
         runtime.block_on(receive(&store, &run, sender, runtime.handle()))?;
-        for member in &members {
-            let subject = command_subject(&address.name, &member.info.id);
-            runtime.spawn(keep_time(client.clone(), subject, member.clone()));
-        }
-        Ok(Self { runtime, client, store, name: address.name.clone(), run, members, reports })
+        let (name, given) = (address.name.clone(), Arc::default());
+        Ok(Self { runtime, client, store, name, run, members, reports, given })
     }
 
     /// Gives every agent its share of the plan, and waits until all have loaded it. `files` have their content.
     ///
     /// Errors: an agent refuses, with its reason; or it does not answer
-    pub fn give(&self, task: &Task, files: &[(String, Vec<u8>)]) -> Result<(), FleetError> {
+    pub fn give(
+        &self,
+        task: &Task,
+        files: &[(String, Vec<u8>)],
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FleetError> {
         for (name, content) in files {
             self.runtime.block_on(self.store.write(name, content))?;
         }
@@ -158,8 +171,12 @@ impl Fleet {
                 }
                 Reply::Done | Reply::Clock { .. } => {}
             }
+            member.taken.store(true, Ordering::Relaxed);
+            let subject = command_subject(&self.name, &member.info.id);
+            let clock = Instruction { run: self.run.clone(), number: 0, command: Command::Clock };
+            self.runtime.spawn(keep_time(self.client.clone(), (subject, clock), member.clone()));
         }
-        self.all_report(Duration::from_secs(60), 0, &|| false, &|report| match report {
+        self.all_report(Duration::from_secs(60), 0, stopped, &|report| match report {
             Report::Loaded => Some(Ok(())),
             Report::Refused(why) => Some(Err(why.clone())),
             _ => None,
@@ -185,6 +202,15 @@ impl Fleet {
                 let late: Vec<String> = open.iter().map(late).collect();
                 return Err(FleetError::new(format!("no answer from {}", late.join(", "))));
             }
+            if let Some(lost) =
+                open.iter().find_map(|share| self.member(*share).filter(|one| self.is_lost(one)))
+            {
+                return Err(FleetError::new(format!(
+                    "{} was lost before the load began",
+                    lost.name()
+                ))
+                .hint("look at its last words on that machine"));
+            }
             let Ok(dispatch) = self.reports.recv_timeout(Duration::from_millis(100)) else {
                 continue;
             };
@@ -206,33 +232,58 @@ impl Fleet {
         self.members.iter().find(|member| member.share.number == share)
     }
 
+    fn instruction(&self, command: &Command) -> Instruction {
+        let number = self.given.fetch_add(1, Ordering::Relaxed) + 1;
+        Instruction { run: self.run.clone(), number, command: command.clone() }
+    }
+
     /// Gives a command to an agent, several times if it is not answered.
     fn command(&self, member: &Member, command: &Command) -> Result<Reply, FleetError> {
         let subject = command_subject(&self.name, &member.info.id);
-        let reply = self.runtime.block_on(async {
-            for _ in 0..ATTEMPTS {
-                if let Some(reply) = ask(&self.client, &subject, command).await {
-                    return Some(reply);
-                }
-            }
-            None
-        });
+        let instruction = self.instruction(command);
+        let reply = self.runtime.block_on(ask_often(&self.client, &subject, &instruction));
         reply.ok_or_else(|| FleetError::new(format!("{} does not answer", member.name())))
     }
 
-    /// Gives a command to all agents that answer.
+    /// Gives commands to agents at the same time, and waits for their answers within a limit.
+    fn command_at_once(
+        &self,
+        commands: &[(&Member, Command)],
+        within: Duration,
+    ) -> Result<(), FleetError> {
+        let asked = commands.iter().map(|(member, command)| {
+            let subject = command_subject(&self.name, &member.info.id);
+            let (client, instruction) = (self.client.clone(), self.instruction(command));
+            let task = async move { ask_often(&client, &subject, &instruction).await };
+            (*member, self.runtime.spawn(task))
+        });
+        let asked: Vec<_> = asked.collect();
+        let deadline = tokio::time::Instant::now() + within;
+        for (member, answer) in asked {
+            let answer =
+                self.runtime.block_on(async { tokio::time::timeout_at(deadline, answer).await });
+            if !matches!(answer, Ok(Ok(Some(Reply::Done)))) {
+                return Err(FleetError::new(format!("{} does not answer", member.name())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a command to all agents that answer, and does not wait for that.
     fn command_all(&self, command: &Command) {
         for member in &self.members {
             let subject = command_subject(&self.name, &member.info.id);
-            let (client, command) = (self.client.clone(), command.clone());
-            self.runtime.spawn(async move {
-                for _ in 0..ATTEMPTS {
-                    if ask(&client, &subject, &command).await.is_some() {
-                        return;
-                    }
-                }
-            });
+            let (client, instruction) = (self.client.clone(), self.instruction(command));
+            self.runtime.spawn(async move { ask_often(&client, &subject, &instruction).await });
         }
+    }
+
+    /// Whether an agent has not answered for so long that it is lost. While NATS is away, agents go on, but not for
+    /// longer than they wait for their coordinator.
+    fn is_lost(&self, member: &Member) -> bool {
+        let silent = monotonic().saturating_sub(member.seen().at);
+        let is_connected = self.client.connection_state() == State::Connected;
+        silent > if is_connected { LOST_AFTER_NS } else { GONE_AFTER_NS }
     }
 }
 
@@ -251,11 +302,10 @@ pub fn present(servers: &str, fleet: &str, within: Duration) -> Result<Vec<Agent
 impl Drop for Fleet {
     /// Sends the agents home, and removes the run from the servers.
     fn drop(&mut self) {
-        for member in &self.members {
-            let subject = command_subject(&self.name, &member.info.id);
-            let left = ask(&self.client, &subject, &Command::Leave);
-            let _ = self.runtime.block_on(left);
-        }
+        let taken = self.members.iter().filter(|member| member.taken.load(Ordering::Relaxed));
+        let leave = taken.map(|member| (member, Command::Leave)).collect::<Vec<_>>();
+        // Those that are lost end by themselves.
+        let _ = self.command_at_once(&leave, ANSWER_WITHIN);
         self.runtime.block_on(async {
             let _ = timeout(ANSWER_WITHIN, self.store.remove(&self.run)).await;
         });
@@ -263,8 +313,8 @@ impl Drop for Fleet {
 }
 
 /// The answer to a command, if it comes in time.
-async fn ask(client: &Client, subject: &str, command: &Command) -> Option<Reply> {
-    let payload = serde_json::to_vec(command).ok()?;
+async fn ask(client: &Client, subject: &str, instruction: &Instruction) -> Option<Reply> {
+    let payload = serde_json::to_vec(instruction).ok()?;
     let answer = timeout(ANSWER_WITHIN, client.request(subject.to_owned(), payload.into())).await;
     match answer {
         Ok(Ok(message)) => serde_json::from_slice(&message.payload).ok(),
@@ -277,11 +327,21 @@ async fn ask(client: &Client, subject: &str, command: &Command) -> Option<Reply>
     }
 }
 
+/// The same, several times if it does not come.
+async fn ask_often(client: &Client, subject: &str, instruction: &Instruction) -> Option<Reply> {
+    for _ in 0..ATTEMPTS {
+        if let Some(reply) = ask(client, subject, instruction).await {
+            return Some(reply);
+        }
+    }
+    None
+}
+
 /// Reads an agent's clock once a second.
-async fn keep_time(client: Client, subject: String, member: Member) {
+async fn keep_time(client: Client, (subject, clock): (String, Instruction), member: Member) {
     loop {
         let sent = monotonic();
-        let answer = ask(&client, &subject, &Command::Clock).await;
+        let answer = ask(&client, &subject, &clock).await;
         if let Some(Reply::Clock { received, answered }) = answer {
             let returned = monotonic();
             let mut seen = member.seen();

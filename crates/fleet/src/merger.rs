@@ -39,6 +39,13 @@ impl OutputMerger {
         }
     }
 
+    /// Takes a part of a window of a share, whose rest follows.
+    pub fn part(&mut self, share: usize, window: Window) -> Vec<TrialOutput> {
+        let below = window.number;
+        let whole = self.assembler.add_windows(share, [window.into_part()], below);
+        self.emit(whole)
+    }
+
     /// Takes the output of a share; returns what that completes.
     pub fn receive(&mut self, share: usize, output: TrialOutput) -> Vec<TrialOutput> {
         match output {

@@ -24,7 +24,7 @@ impl PartialTotals {
 
     /// Adds a window. Its times are known to the buckets of windows, which are coarser than those of totals.
     pub fn add(&mut self, window: &Window) {
-        self.windows = self.windows.max(window.number + 1);
+        self.windows = self.windows.max(window.number.saturating_add(1));
         for (totals, part) in self.totals.operations.iter_mut().zip(&window.operations) {
             add(totals, part);
         }
@@ -49,6 +49,11 @@ impl PartialTotals {
             let unknown = planned.saturating_sub(totals.planned);
             totals.planned += unknown;
             totals.missed += unknown;
+        }
+        // Windows have service times by the end of operations, which may be in one that was not reported.
+        let journeys = self.totals.journeys.iter_mut().map(|journey| &mut journey.totals);
+        for totals in self.totals.operations.iter_mut().chain(journeys) {
+            totals.service_time = totals.response_time.clone();
         }
         let total = self.totals.total();
         let area_ns = i128::try_from(total.time_ns()).unwrap_or(i128::MAX);

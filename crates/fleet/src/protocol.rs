@@ -60,6 +60,17 @@ pub struct ShippedFile {
     pub sha256: String,
 }
 
+/// A command, whose it is, and its number: one that is given again has the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Instruction {
+    /// Of this run.
+    pub run: String,
+    /// From 1.
+    pub number: u64,
+    /// What to do.
+    pub command: Command,
+}
+
 /// From the coordinator to one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -146,7 +157,9 @@ pub enum Report {
 pub enum Output {
     /// An event.
     Event(Event),
-    /// A window, or a part of one.
+    /// A part of a window, to be followed by the rest.
+    Part(Window),
+    /// A window, or the last part of one.
     Window(Window),
     /// All operations have failed so far.
     AllFailed(AllFailed),
@@ -160,18 +173,13 @@ impl Output {
     pub fn of(output: TrialOutput) -> Vec<Self> {
         match output {
             TrialOutput::Event(event) => vec![Self::Event(event)],
-            TrialOutput::Window(window) => parts(window).into_iter().map(Self::Window).collect(),
+            TrialOutput::Window(window) => {
+                let mut parts = parts(window);
+                let last = parts.pop().map(Self::Window);
+                parts.into_iter().map(Self::Part).chain(last).collect()
+            }
             TrialOutput::AllFailed(failed) => vec![Self::AllFailed(failed)],
             TrialOutput::Samples(_) => Vec::new(),
-        }
-    }
-
-    /// The same as it was.
-    pub fn into_output(self) -> TrialOutput {
-        match self {
-            Self::Event(event) => TrialOutput::Event(event),
-            Self::Window(window) => TrialOutput::Window(window),
-            Self::AllFailed(failed) => TrialOutput::AllFailed(failed),
         }
     }
 }

@@ -72,6 +72,10 @@ pub fn short(trial: &TrialSummary) -> Vec<&Agent> {
     let share = |missed: u64, planned: u64| missed as f64 / planned.max(1) as f64;
     let of_all = share(trial.accounting.missed, trial.accounting.planned);
     let is_short = |agent: &&Agent| {
+        // Of a lost agent, more is said elsewhere.
+        if agent.facts.lost_after_windows.is_some() {
+            return false;
+        }
         let own = share(agent.accounting.missed, agent.accounting.planned);
         own > SHORT_FROM && own > 2.0 * of_all
     };

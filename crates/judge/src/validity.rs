@@ -205,14 +205,14 @@ fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     if facts.interrupted || facts.died.is_some() {
         return None;
     }
-    let accounting = &trial.accounting;
     let (missed, planned) = missed_journeys(trial);
-    if accounting.missed > 0 {
+    let never_begun = never_begun(trial);
+    if never_begun > 0 {
         return Some(format!(
             "the target could not hold the rate: {} of {} planned operations were never begun, because \
              too many were in flight",
-            count(accounting.missed),
-            count(accounting.planned)
+            count(never_begun),
+            count(trial.accounting.planned)
         ));
     }
     let (effect, cause) = match facts.pool.journeys_unconnected {
@@ -228,8 +228,19 @@ fn overload(trial: &TrialSummary, facts: &Facts) -> Option<String> {
     })
 }
 
-/// How many journeys were never begun, and how many were planned.
+/// Operations that were missed because too many were in flight: without those of agents that were lost.
+pub(crate) fn never_begun(trial: &TrialSummary) -> u64 {
+    let lost = trial.agents.iter().filter(|agent| agent.facts.lost_after_windows.is_some());
+    let lost: u64 = lost.map(|agent| agent.accounting.missed).sum();
+    trial.accounting.missed.saturating_sub(lost)
+}
+
+/// How many journeys were never begun, and how many were planned. Where an agent was lost, its journeys are not told
+/// from others.
 pub(crate) fn missed_journeys(trial: &TrialSummary) -> (u64, u64) {
+    if trial.agents.iter().any(|agent| agent.facts.lost_after_windows.is_some()) {
+        return (0, 0);
+    }
     let whole = trial.journeys.iter().map(|journey| &journey.whole);
     whole.fold((0, 0), |(missed, planned), one| (missed + one.missed(), planned + one.planned))
 }

@@ -1,6 +1,7 @@
 //! `proofload run --agents`: finds agents and gives them the plan.
 
 use engine::StopSignal;
+use fleet::connection::FleetError;
 use fleet::coordinator::{Fleet, FleetAddress, User};
 use fleet::protocol::Task;
 use plan::plan::Plan;
@@ -9,6 +10,7 @@ use plan::units::parse_duration;
 
 use crate::cli::ShareFlags;
 use crate::execution::TrialOptions;
+use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::LoadedExperiment;
 use crate::problem::Problem;
@@ -66,7 +68,11 @@ pub fn gather(
     let version = env!("CARGO_PKG_VERSION");
     let mut user = User { stopped: &stopped, say: &mut |text| live.say(text) };
     let found = Fleet::gather(address, version, &mut user);
-    let fleet = found.map_err(|error| Problem::fleet(&error))?;
+    let waited = |error: FleetError| match stop.requests() {
+        0 => Problem::fleet(&error),
+        _ => Problem { exit: Exit::Undecided, ..Problem::fleet(&error) },
+    };
+    let fleet = found.map_err(waited)?;
     let (files, contents) = shipments
         .into_iter()
         .map(|Shipment { file, content }| (file.clone(), (file.sha256, content)))
@@ -81,8 +87,8 @@ pub fn gather(
         no_realtime: !options.real_time,
     };
     let contents: Vec<(String, Vec<u8>)> = contents;
-    let given = fleet.give(&task, &contents);
-    given.map_err(|error| Problem::fleet(&error).during("giving the agents their plan"))?;
+    let given = fleet.give(&task, &contents, &stopped);
+    given.map_err(|error| waited(error).during("giving the agents their plan"))?;
     Ok(fleet)
 }
 

@@ -31,7 +31,7 @@ pub fn pack(files: &[PathBuf]) -> Result<Vec<Shipment>, Problem> {
             let name = path.display();
             if !is_below(path) {
                 return Err(Problem::usage(format!(
-                    "{name} cannot be sent to agents: it is not below this folder"
+                    "{name} cannot be sent to agents: its path does not lead straight below this folder"
                 ))
                 .during("sending the experiment's files to agents")
                 .hint("put it beside the experiment, and start the run from a folder above both"));

@@ -19,8 +19,14 @@ use crate::protocol::{Command, Dispatch, Output, Report};
 const READY_WITHIN: Duration = Duration::from_mins(10);
 /// Time from the barrier to the first load, in which every agent must have its instant.
 const AHEAD_NS: u64 = 3_000_000_000;
-/// An agent that has not answered for so long, while others do, is lost.
-const LOST_AFTER_NS: u64 = 10_000_000_000;
+/// All agents must have learned by then when to begin.
+const TOLD_WITHIN: Duration = Duration::from_millis(2_500);
+/// After the user's second signal, so long until the record is closed without those that do not answer.
+const HURRY_NS: u64 = 10_000_000_000;
+/// More windows than a trial without a planned end can have: a year of seconds.
+const MOST_WINDOWS: u64 = 1 << 25;
+/// Attempts to read facts that an agent has stored.
+const READS: usize = 5;
 /// So long after the planned end, whoever has not reported is lost.
 const PATIENCE_NS: u64 = 300_000_000_000;
 /// Time between two looks at signals and agents.
@@ -94,18 +100,21 @@ impl Fleet {
         let mut merger =
             OutputMerger::new(self.members.len(), trial.layout, trial.window_ns, trial.span);
         let give_up = trial.length_ns.map(|length| start + length + PATIENCE_NS);
+        let windows = |length: u64| length / trial.window_ns.max(1) + 1;
+        let limit = trial.length_ns.map_or(MOST_WINDOWS, windows);
         let mut signalled = Signalled::default();
         while states.iter().any(|state| matches!(state, State::Running(_))) {
             signalled.pass_on(self, trial);
             match self.reports.recv_timeout(TICK) {
                 Ok(dispatch) if dispatch.trial == trial.trial => {
-                    self.take(dispatch, trial.layout, (&mut states, &mut merger), on);
+                    self.take(dispatch, (trial.layout, limit), (&mut states, &mut merger), on);
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 // The receiving task ends with the runtime alone.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
-            let too_late = give_up.is_some_and(|at| monotonic() > at);
+            let too_late = give_up.is_some_and(|at| monotonic() > at)
+                || signalled.hurried.is_some_and(|at| monotonic() > at + HURRY_NS);
             for place in self.silent(&states, too_late) {
                 states[place].lose(trial.layout);
                 merger.end(place).into_iter().for_each(&mut *on);
@@ -119,6 +128,9 @@ impl Fleet {
     /// Everything up to the instant at which all begin, which is returned.
     fn begin(&self, trial: &RemoteTrial<'_>) -> Result<u64, FleetError> {
         let stopped = || trial.stop.requests() > 0;
+        if let Some(lost) = self.members.iter().find(|member| self.is_lost(member)) {
+            return Err(FleetError::new(format!("{} was lost", lost.name())));
+        }
         for member in &self.members {
             self.command(member, &Command::Prepare { trial: trial.trial })?;
         }
@@ -128,13 +140,15 @@ impl Fleet {
             _ => None,
         })?;
         let start = monotonic() + AHEAD_NS;
+        let mut commands = Vec::new();
         for member in &self.members {
             let there = member.seen().clock.there(start);
             let at_ns = there.ok_or_else(|| {
                 FleetError::new(format!("the clock of {} cannot be read", member.name()))
             })?;
-            self.command(member, &Command::Begin { at_ns })?;
+            commands.push((member, Command::Begin { at_ns }));
         }
+        self.command_at_once(&commands, TOLD_WITHIN)?;
         match monotonic() < start {
             true => Ok(start),
             false => Err(FleetError::new("the agents did not learn in time when to begin")
@@ -145,7 +159,7 @@ impl Fleet {
     fn take(
         &self,
         dispatch: Dispatch,
-        layout: &Layout,
+        (layout, limit): (&Layout, u64),
         (states, merger): (&mut [State], &mut OutputMerger),
         on: &mut dyn FnMut(TrialOutput),
     ) {
@@ -153,13 +167,28 @@ impl Fleet {
         let Some(State::Running(partial)) = states.get_mut(place) else { return };
         match dispatch.report {
             Report::Output(output) => {
-                if let Output::Window(window) = &output {
-                    partial.add(window);
-                }
-                merger.receive(place, output.into_output()).into_iter().for_each(on);
+                let output = match output {
+                    Output::Part(window) | Output::Window(window) if window.number > limit => {
+                        // No agent of ours reports that.
+                        states[place].lose(layout);
+                        return merger.end(place).into_iter().for_each(on);
+                    }
+                    Output::Part(window) => {
+                        partial.add(&window);
+                        return merger.part(place, window).into_iter().for_each(on);
+                    }
+                    Output::Window(window) => {
+                        partial.add(&window);
+                        TrialOutput::Window(window)
+                    }
+                    Output::Event(event) => TrialOutput::Event(event),
+                    Output::AllFailed(failed) => TrialOutput::AllFailed(failed),
+                };
+                merger.receive(place, output).into_iter().for_each(on);
             }
             Report::Ended { facts } => {
-                let read = self.runtime.block_on(self.store.read(&facts)).ok();
+                let read = || self.runtime.block_on(self.store.read(&facts)).ok();
+                let read = (0..READS).find_map(|_| read());
                 match read.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
                     Some(facts) => states[place] = State::Ended(Box::new(facts)),
                     None => states[place].lose(layout),
@@ -174,21 +203,11 @@ impl Fleet {
         }
     }
 
-    /// The running agents that are lost: others answer, and they do not.
+    /// The running agents that are lost.
     fn silent(&self, states: &[State], too_late: bool) -> Vec<usize> {
-        let now = monotonic();
-        let last = |member: &Member| member.seen().at;
-        let newest = self.members.iter().map(last).max().unwrap_or(0);
-        // Where nobody answers, NATS is away, and agents work on.
-        let is_connected = now.saturating_sub(newest) < LOST_AFTER_NS;
-        let alone = self.members.len() == 1
-            && self.client.connection_state() == async_nats::connection::State::Connected;
         let running =
             states.iter().enumerate().filter(|(_, state)| matches!(state, State::Running(_)));
-        let lost = running.filter(|(place, _)| {
-            let silent = now.saturating_sub(last(&self.members[*place])) > LOST_AFTER_NS;
-            too_late || (silent && (is_connected || alone))
-        });
+        let lost = running.filter(|(place, _)| too_late || self.is_lost(&self.members[*place]));
         lost.map(|(place, _)| place).collect()
     }
 }
@@ -197,6 +216,8 @@ impl Fleet {
 #[derive(Default)]
 struct Signalled {
     stops: u32,
+    /// When the user asked to stop at once.
+    hurried: Option<u64>,
     ended: Option<EarlyEnd>,
 }
 
@@ -205,6 +226,9 @@ impl Signalled {
         let requests = trial.stop.requests();
         if requests > self.stops {
             self.stops = requests;
+            if requests > 1 {
+                self.hurried.get_or_insert_with(monotonic);
+            }
             fleet.command_all(&Command::Stop { requests });
         }
         if self.ended.is_none()

@@ -30,19 +30,20 @@ pub const OVERLOAD: FindingKind = FindingKind {
 
 fn missed_operations(case: &Case<'_>) -> Option<Noticed> {
     let accounting = &case.trial.accounting;
-    if accounting.missed == 0 {
+    let missed = validity::never_begun(case.trial);
+    if missed == 0 {
         return None;
     }
     let claim = format!(
         "the target could not hold {}: {} of {} planned operations were never begun, because the \
          in-flight cap was reached",
         rate(case.trial.rates.offered),
-        count(accounting.missed),
+        count(missed),
         count(accounting.planned),
     );
     let advice = format!("lower the rate; {} were completed", rate(case.trial.rates.completed));
     let noticed = Noticed::new(claim, advice)
-        .with("missed", accounting.missed)
+        .with("missed", missed)
         .with("in_flight_max", case.trial.in_flight.max);
     Some(noticed)
 }

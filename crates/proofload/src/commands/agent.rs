@@ -1,6 +1,7 @@
 //! `proofload agent`: performs a share of the run of a coordinator on another machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::clock::monotonic;
@@ -36,12 +37,26 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Problem> {
         Problem::usage(format!("`--wait` must be a time such as 10m (got {})", args.wait))
     })?;
     let fleet = remote::name(&args.fleet)?;
+    if args
+        .name
+        .as_deref()
+        .is_some_and(|name| name.is_empty() || name.chars().any(char::is_control))
+    {
+        return Err(Problem::usage("`--name` must be a name without control characters"));
+    }
     let mut live = LiveView::new(args.quiet);
     let stop = interrupt::listen()?;
     loop {
-        let exit = one_run(args, (&fleet, wait), &stop, &mut live)?;
-        if !args.stay || exit != Exit::Passed || stop.requests() > 0 {
-            return Ok(exit);
+        let ended = one_run(args, (&fleet, wait), &stop, &mut live);
+        if !args.stay || stop.requests() > 0 {
+            return ended;
+        }
+        if let Err(problem) = ended {
+            // Without a connection, the next attempt fails alike.
+            if problem.what.starts_with("cannot connect") {
+                return Err(problem);
+            }
+            live.say(&problem.to_string());
         }
     }
 }
@@ -68,7 +83,7 @@ fn one_run(
     };
     let scratch = Scratch::new()?;
     let agent = match take(&task, &files, &scratch) {
-        Ok(loaded) => Agent { link, task, loaded, live },
+        Ok(loaded) => Agent { link, task, loaded, live, user: stop.clone() },
         Err(why) => {
             let report = Report::Refused(why.clone());
             link.report(Dispatch { share: task.share, trial: 0, report });
@@ -110,17 +125,21 @@ fn take(
 }
 
 fn identify(name: Option<&str>) -> AgentInfo {
-    use std::hash::{BuildHasher, Hasher};
     let (host, boot_id) = selfcheck::identity();
-    // The standard library's only source of randomness.
-    let mark = std::hash::RandomState::new().build_hasher().finish();
     AgentInfo {
-        id: format!("{mark:016x}"),
+        id: mark(),
         name: name.map_or(host, str::to_owned),
         boot_id,
         machine: selfcheck::machine(Placement::default()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
+}
+
+/// A mark that no other agent has.
+fn mark() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's only source of randomness.
+    format!("{:016x}", std::hash::RandomState::new().build_hasher().finish())
 }
 
 /// An agent that has its plan.
@@ -129,6 +148,8 @@ struct Agent<'a> {
     task: Box<Task>,
     loaded: LoadedExperiment,
     live: &'a mut LiveView,
+    /// The signal to stop of whoever started this agent.
+    user: engine::StopSignal,
 }
 
 impl Agent<'_> {
@@ -178,6 +199,7 @@ impl Agent<'_> {
         let share = PlanShare { number: self.task.share, of: self.task.of };
         contact::foresee(plan, share, self.live)?;
         let (stop, end) = self.link.signals().renew();
+        let _relay = Relay::start(self.user.clone(), stop.clone());
         let begin = || self.begin(number);
         let setup = Setup {
             driver: std::sync::Arc::new(execution::driver(arm)?),
@@ -216,10 +238,38 @@ impl Agent<'_> {
     /// Reports that everything is ready, and waits for the instant at which all begin.
     fn begin(&self, trial: u32) -> Option<u64> {
         self.report(trial, Report::Ready);
-        match self.link.next(BETWEEN)? {
+        match await_order(&self.link, BETWEEN, &self.user)? {
             Order::Begin(at) => Some(at),
             _ => None,
         }
+    }
+}
+
+/// Passes on a signal to stop while it lives: the coordinator's and the user's end the same trial.
+struct Relay {
+    done: std::sync::mpsc::Sender<()>,
+}
+
+impl Relay {
+    fn start(from: engine::StopSignal, to: engine::StopSignal) -> Self {
+        const LOOK: Duration = Duration::from_millis(100);
+        let (done, over) = std::sync::mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            let mut passed = 0;
+            while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(LOOK) {
+                for _ in passed..from.requests() {
+                    to.request();
+                }
+                passed = passed.max(from.requests());
+            }
+        });
+        Self { done }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        let _ = self.done.send(());
     }
 }
 
@@ -230,8 +280,8 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> Result<Self, Problem> {
-        let path = std::env::temp_dir().join(format!("proofload-agent-{}", std::process::id()));
-        let made = std::fs::create_dir_all(&path).and_then(|()| private(&path));
+        let path = std::env::temp_dir().join(format!("proofload-agent-{}", mark()));
+        let made = std::fs::create_dir(&path).and_then(|()| private(&path));
         made.map_err(|error| {
             Problem::environment(format!("cannot make {}: {error}", path.display()))
         })?;

@@ -31,6 +31,14 @@ pub fn resume(
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;
     let origin = origin(&disk)?;
+    if origin.agents > 0 {
+        let root = root.display();
+        let agents = origin.agents;
+        return Err(Problem::usage(format!(
+            "{root} was performed by {agents} agents, which one machine cannot resume"
+        ))
+        .hint("run it again, with `--agents` and `--via`"));
+    }
     if let Some(share) = &origin.share {
         return Err(Problem::usage(format!(
             "{} is share {share} of a run, which cannot be resumed: the shares begin together",

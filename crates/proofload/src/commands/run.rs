@@ -81,7 +81,8 @@ pub fn measure(
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
     let share = options.share_run.is_shared().then(|| options.share_run.share.to_string());
-    let run = Run { share, ..provenance(plan, &disk, started_at) };
+    let shares = together.agents.unwrap_or(0);
+    let run = Run { share, shares, ..provenance(plan, &disk, started_at) };
     let _held = match &loaded.asked {
         Some(asked) => {
             write_json(&disk, names::ORIGIN, &origin(asked, &run, options)?)?;
@@ -97,7 +98,6 @@ pub fn measure(
             Box::new(LocalCrew { launcher, share_run: options.share_run })
         }
     };
-    let run = Run { shares: together.agents.unwrap_or(0), ..run };
     let execution = Execution { experiment, disk: &disk, live, stop, crew: &*crew, options };
     let summary = carry_out(execution, run)?;
     drop(crew);
@@ -140,6 +140,7 @@ fn origin(
         samples: options.keep_samples,
         no_realtime: !options.real_time,
         share: run.share.clone(),
+        agents: run.shares,
     })
 }
 

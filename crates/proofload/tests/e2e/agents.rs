@@ -130,12 +130,65 @@ fn a_killed_agent_is_named_and_its_load_is_missed() {
     drop(killed);
     let trial = only_trial(&summary);
     assert_eq!(summary.verdict.result, Judgement::Invalid);
+    assert!(finding(&summary, "overload").is_none(), "the target is not to blame");
     let claim = finding(&summary, "agent-lost").unwrap_or_else(|| panic!("{summary:?}"));
     assert!(claim.contains("(load-1) was lost after"), "{claim}");
     assert!(trial.accounting.missed > 0);
     let lost = trial.agents.iter().find(|agent| agent.facts.host == "load-1").expect("its row");
     assert!(lost.facts.lost_after_windows >= Some(10), "{lost:?}");
     assert_eq!(trial.accounting.planned, planned_by_one(&lab), "the account is that of the plan");
+}
+
+/// Two runs at one NATS do not touch each other, whoever gets the agents.
+#[test]
+fn a_second_coordinator_leaves_the_first_alone() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 6));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    run.await_windows(&lab, 5);
+    let via = nats.url();
+    let second = ["run", "x.toml", "--quiet", "--out", "second", "--agents", "1", "--via", &via];
+    let refused = lab.proofload(&[&second[..], &["--agents-within", "1s"]].concat());
+    assert_eq!(refused.code, 4, "{refused:?}");
+    assert!(refused.stderr.contains("0 of 1 agents answered"), "{refused:?}");
+    let (summary, said) = ended(&lab, run, waiting);
+    assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    assert!(finding(&summary, "agent-lost").is_none(), "{:?}", summary.findings);
+    let resumed = lab.proofload(&["run", "--resume", "run"]);
+    assert_eq!(resumed.code, 2, "{resumed:?}");
+    assert!(resumed.stderr.contains("performed by 2 agents"), "{resumed:?}");
+}
+
+/// The coordinator ends, with what was reported, and says who was lost.
+#[test]
+fn a_run_whose_agents_all_die_ends() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 29));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    run.await_windows(&lab, 5);
+    waiting.iter().for_each(|agent| agent.signal(Signal::KILL));
+    let ran = run.finish();
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("every agent was lost"), "{ran:?}");
+}
+
+#[test]
+fn an_agent_can_be_stopped_while_it_works() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 29));
+    let waiting = agents(&lab, &nats, 2);
+    let run = coordinator(&lab, &nats, 2, &[]);
+    run.await_windows(&lab, 5);
+    waiting.iter().for_each(|agent| agent.signal(Signal::INT));
+    let (summary, said) = ended(&lab, run, waiting);
+    assert!(said.iter().all(|ran| ran.code == 3), "{said:?}");
+    assert!(finding(&summary, "interrupted").is_some(), "{:?}", summary.findings);
+    assert!(only_trial(&summary).phases.measure_ns < 25_000_000_000, "it ended early");
 }
 
 #[test]

@@ -26,6 +26,13 @@ pub struct RunOrigin {
     /// Which share of the plan, such as `3/8`; none for the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
+    /// Agents that performed it together; 0 for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub agents: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The run as requested.
