@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use async_nats::Client;
 use async_nats::jetstream::object_store::{self, ObjectStore};
 use async_nats::jetstream::{self, stream};
-use async_nats::{Client, ConnectOptions, ServerAddr};
 use tokio::io::AsyncReadExt;
 
 use crate::protocol::{report_subject, store_name};
@@ -41,33 +41,15 @@ impl FleetError {
     }
 }
 
-/// The addresses without user and password, for people.
-pub fn shown(servers: &str) -> String {
-    let bare = |server: &str| match server.trim().rsplit_once('@') {
-        Some((_, bare)) => format!("nats://{bare}"),
-        None => server.trim().to_owned(),
-    };
-    servers.split(',').map(bare).collect::<Vec<_>>().join(",")
-}
-
 /// Connects to the servers of one cluster: `nats://user:password@host:port`, separated by commas.
 ///
 /// Errors: an address is wrong, none answers, or they refuse the credentials
 pub async fn connect(servers: &str, name: &str) -> Result<Client, FleetError> {
-    let shown = shown(servers);
-    let parsed: Result<Vec<ServerAddr>, _> =
-        servers.split(',').map(|server| server.trim().parse()).collect();
-    let addresses = parsed.map_err(|_| {
+    let shown = nats_address::shown(servers);
+    let (addresses, options) = nats_address::read(servers).map_err(|_| {
         FleetError::new(format!("{shown} is no address of NATS"))
             .hint("write nats://host:4222, with user:password@ before the host if it needs them")
     })?;
-    let user = addresses.iter().find_map(|one| Some((one.username()?, one.password()?)));
-    let options = match user {
-        Some((user, password)) => {
-            ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned())
-        }
-        None => ConnectOptions::new(),
-    };
     let options = options.name(name).connection_timeout(WITHIN).max_reconnects(None);
     options.connect(addresses).await.map_err(|error| {
         let is_refused = error.to_string().contains("authorization");
@@ -157,14 +139,4 @@ impl RunStore {
 fn without_jetstream(error: &dyn std::fmt::Display) -> FleetError {
     FleetError::new(format!("NATS cannot keep the reports of agents: {error}"))
         .hint("start the server with JetStream (`nats-server -js`), and allow the user to use it")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_is_shown_a_password() {
-        assert_eq!(shown("nats://ada:secret@one:4222, two:4222"), "nats://one:4222,two:4222");
-    }
 }

@@ -11,9 +11,9 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_nats::Client;
 use async_nats::connection::State;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
-use async_nats::{Client, Subscriber};
 use engine::clock::monotonic;
 use futures_util::StreamExt;
 use plan::plan_share::PlanShare;
@@ -23,7 +23,8 @@ use tokio::time::{sleep, timeout};
 use crate::clock::{Exchange, PeerClock};
 use crate::connection::{FleetError, RunStore, connect};
 use crate::protocol::{
-    AgentInfo, Command, Dispatch, Instruction, Reply, Report, Task, command_subject, store_name,
+    AgentInfo, Command, Dispatch, Instruction, Reply, Report, Task, command_subject, mark,
+    store_name,
 };
 
 pub use trial::{RemoteTrial, ShareResult};
@@ -115,7 +116,7 @@ impl Fleet {
         let failed = |error| FleetError::new(format!("cannot start the coordinator: {error}"));
         let runtime =
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
-        let run = run_mark();
+        let run = mark();
         let (client, store) = runtime.block_on(async {
             let client = connect(&address.servers, "proofload run").await?;
             let store = RunStore::create(&client, &address.name, &run).await?;
@@ -295,7 +296,7 @@ pub fn present(servers: &str, fleet: &str, within: Duration) -> Result<Vec<Agent
     let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         let client = connect(servers, "proofload fleet status").await?;
-        gather::present(&client, fleet, &run_mark(), within).await
+        gather::present(&client, fleet, within).await
     })
 }
 
@@ -381,18 +382,4 @@ async fn receive(
         }
     });
     Ok(())
-}
-
-/// A mark for this run, which no other has.
-fn run_mark() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's only source of randomness.
-    let bits = std::hash::RandomState::new().build_hasher().finish();
-    format!("{bits:016x}")
-}
-
-/// The next message, if one comes before the instant.
-async fn next_before(messages: &mut Subscriber, deadline: tokio::time::Instant) -> Option<Vec<u8>> {
-    let message = tokio::time::timeout_at(deadline, messages.next()).await.ok()??;
-    Some(message.payload.to_vec())
 }

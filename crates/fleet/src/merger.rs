@@ -11,7 +11,7 @@ use stats::{COARSE, Histogram};
 pub struct OutputMerger {
     assembler: WindowAssembler,
     window_ns: u64,
-    /// By share; `None` once it has ended.
+    /// By share: whether more comes.
     open: Vec<bool>,
     /// By share: its progress since all were merged last.
     progress: BTreeMap<usize, Progress>,

@@ -203,6 +203,16 @@ fn parts(window: Window) -> Vec<Window> {
     parts
 }
 
+/// The fleet of agents that were given no other name.
+pub const DEFAULT_FLEET: &str = "default";
+
+/// A mark that no other run or agent has.
+pub fn mark() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's only source of randomness.
+    format!("{:016x}", std::hash::RandomState::new().build_hasher().finish())
+}
+
 /// The subject on which coordinators of this fleet call.
 pub fn call_subject(fleet: &str) -> String {
     format!("proofload.{fleet}.call")

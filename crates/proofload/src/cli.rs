@@ -91,6 +91,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub generator: GeneratorFlags,
     #[command(flatten)]
+    pub record: RecordFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -214,6 +216,15 @@ pub struct GeneratorFlags {
     pub no_realtime: bool,
 }
 
+/// What the record keeps.
+#[derive(Debug, Default, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
+pub struct RecordFlags {
+    /// Keep every sample in samples.csv
+    #[arg(long)]
+    pub samples: bool,
+}
+
 /// What is written where.
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Output")]
@@ -224,9 +235,6 @@ pub struct OutputFlags {
     /// Write the summary as JSON to a file, or - for stdout and nothing else there
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
-    /// Keep every sample in samples.csv
-    #[arg(long)]
-    pub samples: bool,
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
@@ -259,6 +267,8 @@ pub struct CapacityArgs {
     pub plan: PlanFlags,
     #[command(flatten)]
     pub generator: GeneratorFlags,
+    #[command(flatten)]
+    pub record: RecordFlags,
     #[command(flatten)]
     pub output: OutputFlags,
 }

@@ -4,21 +4,21 @@
 
 use drivers::AnyDriver;
 use engine::process::Launcher;
-use engine::trial::{Setup, TrialError, TrialOutput, run_together};
+use engine::trial::{Setup, TrialError, TrialOutput, progress_span, run_together};
 use fleet::connection::FleetError;
 use fleet::coordinator::{Fleet, RemoteTrial, ShareResult};
 use pages::wall_clock::measure_start_of;
-use plan::load::{Model, Stop};
+use plan::load::Stop;
 use plan::plan::Plan;
 use plan::plan_share::PlanShare;
 use plan::schedule::nanos;
+use record::TrialFacts;
 use record::event::{Event, EventKind};
 use record::folder::JoinedFacts;
-use record::{TrialFacts, WindowSpan};
 
 use crate::disk::Disk;
 use crate::merging;
-use crate::sharing::ShareRun;
+use crate::sharing::{ShareRun, agent_facts};
 
 /// Receives the output of trials, with the place of each among those that run at the same time.
 pub type OnOutput<'a> = dyn FnMut(usize, TrialOutput) + 'a;
@@ -69,8 +69,10 @@ impl Crew for LocalCrew {
             on(place, output);
         });
         let mut executed = executed.map_err(NotPerformed::Trial)?;
-        for (facts, from) in executed.iter_mut().zip(measured_from) {
-            facts.agent = self.share_run.agent(from);
+        if self.share_run.is_shared() {
+            for (facts, from) in executed.iter_mut().zip(measured_from) {
+                facts.agent = Some(agent_facts(self.share_run.share, from));
+            }
         }
         Ok(executed)
     }
@@ -101,10 +103,7 @@ impl Crew for RemoteCrew<'_> {
             trial: setup.trial.index,
             layout: &layout,
             window_ns: setup.window_ns(),
-            span: match setup.arm.load.model {
-                Model::Open { .. } => WindowSpan::ResponseTime,
-                Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
-            },
+            span: progress_span(&setup.arm.load.model),
             length_ns: length_ns(setup),
             stop: setup.stop.clone(),
             end: setup.end.clone(),
@@ -113,7 +112,7 @@ impl Crew for RemoteCrew<'_> {
         let joined = performed.and_then(|results| self.join(setup, results));
         let facts = joined.map_err(NotPerformed::Fleet)?;
         let end = facts.phases.measure_ns.saturating_add(facts.phases.drain_ns);
-        let kind = EventKind::TrialFinished { accounting: merging::accounting(&facts) };
+        let kind = EventKind::TrialFinished { accounting: facts.totals.total().accounting() };
         on(0, TrialOutput::Event(Event { at_ns: i64::try_from(end).unwrap_or(i64::MAX), kind }));
         Ok(vec![facts])
     }

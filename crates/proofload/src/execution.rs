@@ -23,7 +23,7 @@ use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
 
 use crate::agenda::{self, Agenda, TrialOutcome};
-use crate::cli::{GeneratorFlags, OutputFlags};
+use crate::cli::{GeneratorFlags, RecordFlags};
 use crate::crew::{Crew, NotPerformed};
 use crate::disk::{Disk, unwritable};
 use crate::early_end::EarlyEndRules;
@@ -50,8 +50,8 @@ pub struct TrialOptions {
 
 impl TrialOptions {
     /// The options that the flags select.
-    pub fn of(output: &OutputFlags, generator: GeneratorFlags, share_run: ShareRun) -> Self {
-        Self { keep_samples: output.samples, real_time: !generator.no_realtime, share_run }
+    pub fn of(record: RecordFlags, generator: GeneratorFlags, share_run: ShareRun) -> Self {
+        Self { keep_samples: record.samples, real_time: !generator.no_realtime, share_run }
     }
 }
 

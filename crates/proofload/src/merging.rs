@@ -16,7 +16,7 @@ use record::folder::{
     Folder, MergeError, MergedTrial, RunOrigin, RunReader, TrialHeader, TrialWriter, names,
     write_facts,
 };
-use record::summary::{Accounting, AgentFacts};
+use record::summary::AgentFacts;
 
 use crate::disk::{Disk, unwritable};
 use crate::execution::driver;
@@ -199,7 +199,7 @@ fn merge_trial(
     };
     let keep = |error| unwritable(out.root(), &error);
     let mut writer = TrialWriter::new(out, header).map_err(keep)?;
-    merged.write(&mut writer, accounting(&facts)).map_err(problem)?;
+    merged.write(&mut writer, facts.totals.total().accounting()).map_err(problem)?;
     writer.finish(&facts.totals).map_err(keep)?;
     write_facts(out, &facts).map_err(keep)
 }
@@ -233,20 +233,6 @@ fn fits(
         return Err(format!("{file} has a longer measure phase than the plan"));
     }
     Ok(agent)
-}
-
-/// Where every operation of a trial went.
-pub fn accounting(facts: &TrialFacts) -> Accounting {
-    let total = facts.totals.total();
-    let started = total.succeeded + total.failed + total.abandoned;
-    Accounting {
-        planned: total.planned,
-        started,
-        missed: total.missed,
-        succeeded: total.succeeded,
-        failed: total.failed,
-        abandoned: total.abandoned,
-    }
 }
 
 /// Errors: shares began apart, each by its own clock

@@ -62,7 +62,7 @@ pub fn gather(
     live.say(&format!(
         "waiting for {} agents at {}",
         address.agents,
-        fleet::connection::shown(&address.servers)
+        nats_address::shown(&address.servers)
     ));
     let stopped = || stop.requests() > 0;
     let version = env!("CARGO_PKG_VERSION");

@@ -76,22 +76,20 @@ impl ShareRun {
         let at = i128::from(monotonic()) + ahead;
         Some(u64::try_from(at.max(0)).unwrap_or(u64::MAX))
     }
+}
 
-    /// Which machine this is, and what its wall clock read at the start of the measure phase.
-    pub fn agent(self, measure_from_ns: u64) -> Option<AgentFacts> {
-        let (host, boot_id) = selfcheck::identity();
-        let is_share = self.is_shared() || !self.share.is_whole();
-        is_share.then(|| AgentFacts {
-            share: self.share.number,
-            of: self.share.of,
-            host,
-            machine: selfcheck::machine(Placement::default()),
-            measure_from_ns,
-            boot_id,
-            clock_bound_ns: clock_bound_ns(),
-            start_error_ns: None,
-            lost_after_windows: None,
-        })
+/// Which machine performs this share, and what its wall clock read at the start of the measure phase.
+pub fn agent_facts(share: PlanShare, measure_from_ns: u64) -> AgentFacts {
+    let (host, boot_id) = selfcheck::identity();
+    AgentFacts {
+        share: share.number,
+        of: share.of,
+        host,
+        machine: selfcheck::machine(Placement::default()),
+        measure_from_ns,
+        boot_id,
+        clock_bound_ns: clock_bound_ns(),
+        ..AgentFacts::default()
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stats::{COARSE, FINE, Histogram};
 
+use crate::summary::Accounting;
 use crate::{FailureKind, Outcome, Sample};
 pub use journey::{JourneyTotals, StepOutcome, StepTotals};
 pub use tail::TailBreakdown;
@@ -262,6 +263,13 @@ impl Totals {
 }
 
 impl OperationTotals {
+    /// Where every planned operation went.
+    pub fn accounting(&self) -> Accounting {
+        let &Self { planned, missed, succeeded, failed, abandoned, .. } = self;
+        let started = succeeded + failed + abandoned;
+        Accounting { planned, started, missed, succeeded, failed, abandoned }
+    }
+
     /// Without a time, hence slower than all others: failed, missed or abandoned.
     pub fn without_time(&self) -> u64 {
         self.missed + self.failed + self.abandoned

@@ -1,4 +1,4 @@
-//! A scratch folder for a process, removed afterwards.
+//! A scratch folder, removed afterwards.
 
 use std::fs;
 use std::io;
@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// A folder that exists as long as this value.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
     /// A fresh folder below `root`, which is created if it is missing.
+    ///
+    /// Errors: those of the file system
     pub fn new(root: &Path, name: &str) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
@@ -25,6 +27,7 @@ impl Scratch {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }

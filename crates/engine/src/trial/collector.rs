@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary::FirstFailure;
 use record::{
@@ -12,6 +11,7 @@ use record::{
 use stats::{COARSE, Histogram};
 
 use super::completion_rate::CompletionRate;
+use super::setup::progress_span;
 use super::{TrialOutput, facts};
 use crate::driver::Driver;
 use crate::worker::{Backlog, Message, Timeline, Workload};
@@ -47,10 +47,7 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new<D: Driver>(workload: &Workload<D>, sink: &'a OutputSink<'a>) -> Self {
-        let span = match workload.load.model {
-            Model::Open { .. } => WindowSpan::ResponseTime,
-            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
-        };
+        let span = progress_span(&workload.load.model);
         Self {
             sink,
             side: workload.side,

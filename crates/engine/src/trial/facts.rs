@@ -96,15 +96,10 @@ pub(super) fn join<D: Driver>(
 ///
 /// Panics: if the identities of the accounting do not hold, which is a bug of ours
 pub(super) fn accounting(total: &OperationTotals) -> Accounting {
-    let &OperationTotals { planned, missed, succeeded, failed, abandoned, .. } = total;
-    let started = succeeded + failed + abandoned;
-    assert_eq!(
-        planned,
-        started + missed,
-        "accounting: planned is not started ({succeeded} succeeded, {failed} failed, {abandoned} \
-         abandoned) and missed ({missed})"
-    );
-    Accounting { planned, started, missed, succeeded, failed, abandoned }
+    let accounting = total.accounting();
+    let Accounting { planned, started, missed, .. } = accounting;
+    assert_eq!(planned, started + missed, "accounting: {accounting:?}");
+    accounting
 }
 
 fn phases<D: Driver>(

@@ -30,7 +30,7 @@ use record::{AllFailed, RawSample, Window};
 
 pub use error::TrialError;
 pub use real::{run_together, run_trial};
-pub use setup::{Setup, Start, layout};
+pub use setup::{Setup, Start, layout, progress_span};
 pub use virtual_run::{run_virtual, run_virtual_together};
 
 /// The output of a running trial.

@@ -11,7 +11,7 @@ use plan::plan_share::PlanShare;
 use plan::schedule::{Schedule, nanos};
 use plan::target::Target;
 use record::event::EventKind;
-use record::{JourneyLayout, Layout};
+use record::{JourneyLayout, Layout, WindowSpan};
 
 use super::TrialError;
 use crate::driver::{CompileContext, Driver};
@@ -211,6 +211,14 @@ impl<D: Driver> Setup<'_, D> {
             }
             (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
         }
+    }
+}
+
+/// The time that the progress of a load shows: what an operation of it is judged by.
+pub fn progress_span(model: &Model) -> WindowSpan {
+    match model {
+        Model::Open { .. } => WindowSpan::ResponseTime,
+        Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
     }
 }
 

@@ -2,15 +2,53 @@
 
 use std::time::Duration;
 
-use async_nats::Client;
-use tokio::time::Instant;
+use async_nats::{Client, Subscriber};
+use futures_util::StreamExt;
+use tokio::time::{Instant, timeout_at};
 
-use super::{FleetAddress, User, next_before};
-use crate::connection::{FleetError, shown};
-use crate::protocol::{AgentInfo, Call, call_subject, hello_subject};
+use super::{FleetAddress, User};
+use crate::connection::FleetError;
+use crate::protocol::{AgentInfo, Call, DEFAULT_FLEET, call_subject, hello_subject, mark};
 
 /// Time between two calls.
 const CALL_EACH: Duration = Duration::from_millis(500);
+
+/// Calls agents, and hears those that answer.
+struct Caller<'a> {
+    client: &'a Client,
+    fleet: &'a str,
+    call: Vec<u8>,
+    hellos: Subscriber,
+}
+
+impl<'a> Caller<'a> {
+    /// Errors: the servers refuse
+    async fn new(client: &'a Client, fleet: &'a str, run: &str) -> Result<Self, FleetError> {
+        let call = serde_json::to_vec(&Call { run: run.to_owned() }).map_err(refused)?;
+        let hellos = client.subscribe(hello_subject(fleet, run)).await.map_err(refused)?;
+        Ok(Self { client, fleet, call, hellos })
+    }
+
+    /// Errors: the servers refuse
+    async fn call(&self) -> Result<(), FleetError> {
+        let subject = call_subject(self.fleet);
+        self.client.publish(subject, self.call.clone().into()).await.map_err(refused)
+    }
+
+    /// The next agent that answers before this instant.
+    async fn next(&mut self, before: Instant) -> Option<AgentInfo> {
+        loop {
+            let message = timeout_at(before, self.hellos.next()).await.ok()??;
+            if let Ok(info) = serde_json::from_slice(&message.payload) {
+                return Some(info);
+            }
+        }
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> FleetError {
+    FleetError::new(format!("NATS refuses: {error}"))
+}
 
 /// The first agents that answer.
 ///
@@ -22,40 +60,31 @@ pub(super) async fn agents(
     version: &str,
     user: &mut User<'_>,
 ) -> Result<Vec<AgentInfo>, FleetError> {
-    let failed = |error: &dyn std::fmt::Display| FleetError::new(format!("NATS refuses: {error}"));
-    let hello = hello_subject(&address.name, run);
-    let mut hellos = client.subscribe(hello).await.map_err(|error| failed(&error))?;
-    let call = serde_json::to_vec(&Call { run: run.to_owned() }).map_err(|error| failed(&error))?;
+    let mut caller = Caller::new(client, &address.name, run).await?;
+    let wanted = address.agents as usize;
     let deadline = Instant::now() + address.within;
     let mut found: Vec<AgentInfo> = Vec::new();
-    while found.len() < address.agents as usize {
+    while found.len() < wanted {
         if (user.stopped)() {
             return Err(FleetError::new("stopped while waiting for agents"));
         }
         if Instant::now() >= deadline {
             return Err(too_few(address, &found));
         }
-        let called = client.publish(call_subject(&address.name), call.clone().into()).await;
-        called.map_err(|error| failed(&error))?;
+        caller.call().await?;
         let next_call = Instant::now() + CALL_EACH;
-        while let Some(payload) = next_before(&mut hellos, next_call).await {
-            let Ok(info) = serde_json::from_slice::<AgentInfo>(&payload) else { continue };
+        while found.len() < wanted
+            && let Some(info) = caller.next(next_call).await
+        {
             if info.version != version {
                 return Err(other_version(&info, version));
             }
             if found.iter().any(|known| known.id == info.id) {
                 continue;
             }
-            (user.say)(&format!(
-                "agent {}: {}, {} cores",
-                found.len() + 1,
-                info.name,
-                info.machine.cores
-            ));
+            let AgentInfo { name, machine, .. } = &info;
+            (user.say)(&format!("agent {}: {name}, {} cores", found.len() + 1, machine.cores));
             found.push(info);
-            if found.len() == address.agents as usize {
-                break;
-            }
         }
     }
     Ok(found)
@@ -67,19 +96,14 @@ pub(super) async fn agents(
 pub(super) async fn present(
     client: &Client,
     fleet: &str,
-    run: &str,
     within: Duration,
 ) -> Result<Vec<AgentInfo>, FleetError> {
-    let failed = |error: &dyn std::fmt::Display| FleetError::new(format!("NATS refuses: {error}"));
-    let subscribed = client.subscribe(hello_subject(fleet, run)).await;
-    let mut hellos = subscribed.map_err(|error| failed(&error))?;
-    let call = serde_json::to_vec(&Call { run: run.to_owned() }).map_err(|error| failed(&error))?;
-    let called = client.publish(call_subject(fleet), call.into()).await;
-    called.map_err(|error| failed(&error))?;
+    let mut caller = Caller::new(client, fleet, &mark()).await?;
+    caller.call().await?;
     let deadline = Instant::now() + within;
     let mut found = Vec::new();
-    while let Some(payload) = next_before(&mut hellos, deadline).await {
-        found.extend(serde_json::from_slice::<AgentInfo>(&payload).ok());
+    while let Some(info) = caller.next(deadline).await {
+        found.push(info);
     }
     Ok(found)
 }
@@ -87,15 +111,12 @@ pub(super) async fn present(
 fn too_few(address: &FleetAddress, found: &[AgentInfo]) -> FleetError {
     let FleetAddress { agents, within, servers, name, .. } = address;
     let what = format!("{} of {agents} agents answered within {} s", found.len(), within.as_secs());
-    let which = if name == DEFAULT { String::new() } else { format!(" --fleet {name}") };
+    let which = if name == DEFAULT_FLEET { String::new() } else { format!(" --fleet {name}") };
     FleetError::new(what).hint(format!(
         "start `proofload agent --via {}{which}` on each machine, or use fewer `--agents`",
-        shown(servers)
+        nats_address::shown(servers)
     ))
 }
-
-/// The fleet of agents that were given no other name.
-pub(super) const DEFAULT: &str = "default";
 
 fn other_version(info: &AgentInfo, version: &str) -> FleetError {
     FleetError::new(format!(

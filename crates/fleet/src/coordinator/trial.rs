@@ -13,7 +13,7 @@ use super::{Fleet, Member};
 use crate::connection::FleetError;
 use crate::merger::OutputMerger;
 use crate::partial::PartialTotals;
-use crate::protocol::{Command, Dispatch, Output, Report};
+use crate::protocol::{AgentInfo, Command, Dispatch, Output, Report};
 
 /// Time limit for the agents to get ready: `[setup]` may take long.
 const READY_WITHIN: Duration = Duration::from_mins(10);
@@ -241,28 +241,20 @@ impl Signalled {
 }
 
 fn result(member: &Member, state: State, (start, end): (u64, u64)) -> ShareResult {
-    let error = member.seen().clock.error_over(start, end);
-    let known = AgentFacts {
+    let AgentInfo { name, machine, boot_id, .. } = &member.info;
+    let known = |own: Option<AgentFacts>| AgentFacts {
         share: member.share.number,
         of: member.share.of,
-        host: member.info.name.clone(),
-        machine: member.info.machine.clone(),
-        boot_id: member.info.boot_id.clone(),
-        start_error_ns: error,
-        ..AgentFacts::default()
+        host: name.clone(),
+        machine: machine.clone(),
+        boot_id: boot_id.clone(),
+        start_error_ns: member.seen().clock.error_over(start, end),
+        ..own.unwrap_or_default()
     };
     match state {
-        State::Ended(facts) => {
-            let own = facts.agent.clone().unwrap_or_default();
-            let agent = AgentFacts {
-                measure_from_ns: own.measure_from_ns,
-                clock_bound_ns: own.clock_bound_ns,
-                ..known
-            };
-            ShareResult { agent, ended: Ok(facts) }
-        }
+        State::Ended(facts) => ShareResult { agent: known(facts.agent.clone()), ended: Ok(facts) },
         State::Running(partial) | State::Lost(partial) => {
-            let agent = AgentFacts { lost_after_windows: Some(partial.windows), ..known };
+            let agent = AgentFacts { lost_after_windows: Some(partial.windows), ..known(None) };
             ShareResult { agent, ended: Err(partial) }
         }
     }

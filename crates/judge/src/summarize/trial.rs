@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::summary::{
-    Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Journey, Observer, Operation,
-    Rates, TrialSummary, Validity,
+    CountsFor, Distribution, Generator, Item, ItemRange, Journey, Observer, Operation, Rates,
+    TrialSummary, Validity,
 };
 use record::{
     ItemTotals, JourneyTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan,
@@ -126,7 +126,7 @@ fn put_together(
         window_ns: facts.window_ns,
         load: facts.load.clone(),
         phases: facts.phases,
-        accounting: accounting(total),
+        accounting: total.accounting(),
         rates: rates(facts, total),
         in_flight: facts.in_flight,
         operations,
@@ -143,17 +143,6 @@ fn put_together(
 
 fn journey(input: &TrialInput<'_>, totals: &JourneyTotals, series: &OperationSeries) -> Journey {
     Journey { whole: operation(input, &totals.totals, series), steps: totals.steps.clone() }
-}
-
-fn accounting(total: &OperationTotals) -> Accounting {
-    Accounting {
-        planned: total.planned,
-        started: total.succeeded + total.failed + total.abandoned,
-        missed: total.missed,
-        succeeded: total.succeeded,
-        failed: total.failed,
-        abandoned: total.abandoned,
-    }
 }
 
 /// Rates of the measure phase. Operations that ended in the drain do not count as completed, whether they succeeded

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use fleet::protocol::DEFAULT_FLEET;
 use jiff::Timestamp;
 use plan::plan_share::PlanShare;
 
@@ -25,15 +26,12 @@ pub struct ShareFlags {
     #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
     pub via: Option<String>,
     /// Which of several fleets there
-    #[arg(long, value_name = "NAME", requires = "agents", default_value = FLEET)]
+    #[arg(long, value_name = "NAME", requires = "agents", default_value = DEFAULT_FLEET)]
     pub fleet: String,
     /// How long to wait for the agents
     #[arg(long, value_name = "TIME", requires = "agents", default_value = "2m")]
     pub agents_within: String,
 }
-
-/// The fleet of agents that were given no other name.
-const FLEET: &str = "default";
 
 /// `proofload agent`.
 #[derive(Debug, Args)]
@@ -45,7 +43,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
     pub via: String,
     /// Which of several fleets there
-    #[arg(long, value_name = "NAME", default_value = FLEET)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_FLEET)]
     pub fleet: String,
     /// Name in the report [default: that of the machine]
     #[arg(long, value_name = "NAME")]
@@ -73,35 +71,8 @@ pub struct MergeArgs {
     /// The experiment file, if it is not where the shares found it
     #[arg(long, value_name = "FILE")]
     pub experiment: Option<PathBuf>,
-    /// Run folder of the whole [default: runs/TIME-TITLE]
-    #[arg(short, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write the summary as JSON to a file, or - for stdout and nothing else there
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<String>,
-    /// No progress on stderr
-    #[arg(long)]
-    pub quiet: bool,
-    /// Print every table, not only the answer
-    #[arg(long)]
-    pub full: bool,
-    /// No colour
-    #[arg(long)]
-    pub no_color: bool,
-}
-
-impl MergeArgs {
-    /// What is written where, as for a run.
-    pub fn output(&self) -> OutputFlags {
-        OutputFlags {
-            out: self.out.clone(),
-            json: self.json.clone(),
-            samples: false,
-            quiet: self.quiet,
-            full: self.full,
-            no_color: self.no_color,
-        }
-    }
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 /// `proofload fleet`.
@@ -151,6 +122,6 @@ pub struct StatusArgs {
     #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]
     pub via: String,
     /// Which of several fleets there
-    #[arg(long, value_name = "NAME", default_value = FLEET)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_FLEET)]
     pub fleet: String,
 }

@@ -1,16 +1,15 @@
 //! `proofload agent`: performs a share of the run of a coordinator on another machine.
 
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::clock::monotonic;
-use engine::process::Launcher;
+use engine::process::{Launcher, Scratch};
 use engine::selfcheck;
 use engine::trial::{Setup, Start, TrialOutput, run_trial};
 use fleet::agent::{AgentLink, Order};
-use fleet::connection::shown;
-use fleet::protocol::{AgentInfo, Dispatch, Output, Report, Task};
+use fleet::protocol::{AgentInfo, Dispatch, Output, Report, Task, mark};
 use pages::wall_clock::measure_start_of;
 use plan::plan_share::PlanShare;
 use plan::units::parse_duration;
@@ -22,7 +21,7 @@ use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_again};
 use crate::problem::Problem;
-use crate::sharing::ShareRun;
+use crate::sharing::agent_facts;
 use crate::shipping::unpack;
 use crate::{agenda, contact, execution, interrupt, redaction, remote};
 
@@ -70,7 +69,7 @@ fn one_run(
     let info = identify(args.name.as_deref());
     let link = AgentLink::open(&args.via, fleet, info);
     let link = link.map_err(|error| Problem::fleet(&error))?;
-    live.say(&format!("waiting for a run at {}", shown(&args.via)));
+    live.say(&format!("waiting for a run at {}", nats_address::shown(&args.via)));
     let (task, files) = match await_order(&link, wait, stop) {
         Some(Order::Take(task, files)) => (task, files),
         Some(Order::Leave(why)) => return Err(Problem::environment(why)),
@@ -81,7 +80,7 @@ fn one_run(
                 .hint("start `proofload run … --agents N --via …`, or wait longer with `--wait`"));
         }
     };
-    let scratch = Scratch::new()?;
+    let scratch = scratch()?;
     let agent = match take(&task, &files, &scratch) {
         Ok(loaded) => Agent { link, task, loaded, live, user: stop.clone() },
         Err(why) => {
@@ -112,9 +111,9 @@ fn take(
     files: &[(String, Vec<u8>)],
     scratch: &Scratch,
 ) -> Result<LoadedExperiment, String> {
-    unpack(&scratch.path, files)?;
-    std::env::set_current_dir(&scratch.path)
-        .map_err(|error| format!("cannot go to {}: {error}", scratch.path.display()))?;
+    unpack(scratch.path(), files)?;
+    std::env::set_current_dir(scratch.path())
+        .map_err(|error| format!("cannot go to {}: {error}", scratch.path().display()))?;
     let loaded = load_again(&task.request).map_err(|problem| problem.what)?;
     match loaded.experiment.plan.hash() == task.plan_hash {
         true => Ok(loaded),
@@ -133,13 +132,6 @@ fn identify(name: Option<&str>) -> AgentInfo {
         machine: selfcheck::machine(Placement::default()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
-}
-
-/// A mark that no other agent has.
-fn mark() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's only source of randomness.
-    format!("{:016x}", std::hash::RandomState::new().build_hasher().finish())
 }
 
 /// An agent that has its plan.
@@ -228,7 +220,7 @@ impl Agent<'_> {
             }
         });
         let mut facts = executed.map_err(|error| Problem::environment(error.to_string()))?;
-        facts.agent = ShareRun { share, start_at: None }.agent(measured_from);
+        facts.agent = Some(agent_facts(share, measured_from));
         let facts = redaction::of_facts(facts, &plan.secrets);
         let facts = to_vec(&facts).map_err(|error| Problem::environment(error.to_string()))?;
         self.link.report_end(self.task.share, number, facts);
@@ -273,31 +265,15 @@ impl Drop for Relay {
     }
 }
 
-/// A folder for the files of a run, which goes away with it.
-struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    fn new() -> Result<Self, Problem> {
-        let path = std::env::temp_dir().join(format!("proofload-agent-{}", mark()));
-        let made = std::fs::create_dir(&path).and_then(|()| private(&path));
-        made.map_err(|error| {
-            Problem::environment(format!("cannot make {}: {error}", path.display()))
-        })?;
-        Ok(Self { path })
-    }
-}
-
-/// Files of an experiment may hold secrets.
-fn private(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::env::set_current_dir(std::env::temp_dir());
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
+/// A folder for the files of a run, which goes away with it; files of an experiment may hold secrets.
+fn scratch() -> Result<Scratch, Problem> {
+    let root = std::env::temp_dir();
+    let made = Scratch::new(&root, "proofload-agent").and_then(|scratch| {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(scratch.path(), private)?;
+        Ok(scratch)
+    });
+    made.map_err(|error| {
+        Problem::environment(format!("cannot make a folder in {}: {error}", root.display()))
+    })
 }

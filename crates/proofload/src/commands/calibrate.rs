@@ -7,7 +7,7 @@ use judge::findings::INTERRUPTED;
 use record::summary::Validity;
 
 use crate::calibration::{CASES, CalibrationCase, CaseResult, Reading};
-use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags, ShareFlags};
+use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags, RecordFlags, ShareFlags};
 use crate::commands::run::measure;
 use crate::execution::TrialOptions;
 use crate::exit::Exit;
@@ -49,7 +49,7 @@ fn examine(
 ) -> Result<Vec<Reading>, Problem> {
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
-    let options = TrialOptions::of(&flags, generator, ShareRun::WHOLE);
+    let options = TrialOptions::of(RecordFlags::default(), generator, ShareRun::WHOLE);
     let finished = measure(&loaded, (&flags, &ShareFlags::default()), options, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
     let seen = CaseResult::of(&finished.summary, *floor_ns).filter(|_| is_whole);

@@ -171,7 +171,7 @@ fn search(
         disk: &disk,
         live,
         stop: started.stop.clone(),
-        options: TrialOptions::of(&args.output, args.generator, ShareRun::WHOLE),
+        options: TrialOptions::of(args.record, args.generator, ShareRun::WHOLE),
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
@@ -194,6 +194,7 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
         plan: args.plan.clone(),
         share: ShareFlags::default(),
         generator: args.generator,
+        record: args.record,
         output: args.output.clone(),
     })?;
     let searched = alone(&loaded.experiment).len();

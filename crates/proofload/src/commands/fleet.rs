@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use fleet::connection::shown;
 use fleet::coordinator::present;
 use plan::number;
 use plan::printable::printable;
@@ -64,7 +63,7 @@ fn status(args: &StatusArgs) -> Result<Exit, Problem> {
     agents.sort_by(|one, other| one.name.cmp(&other.name));
     let count = agents.len();
     let noun = if count == 1 { "agent waits" } else { "agents wait" };
-    output::print(&format!("{count} {noun} at {}\n", shown(&args.via)))?;
+    output::print(&format!("{count} {noun} at {}\n", nats_address::shown(&args.via)))?;
     for agent in agents {
         let machine = &agent.machine;
         output::print(&format!(

@@ -19,15 +19,14 @@ use crate::redaction;
 
 /// Merges the shares and judges the whole; the exit code is the verdict.
 pub fn merge(args: &MergeArgs) -> Result<Exit, Problem> {
-    let output = args.output();
-    publishing::probe(&output)?;
+    publishing::probe(&args.output)?;
     let shares = merging::collect(&args.shares)?;
     let loaded = load(args, &shares[0])?;
     let secrets = &loaded.experiment.plan.secrets;
-    let mut live = LiveView::new(output.quiet);
+    let mut live = LiveView::new(args.output.quiet);
     let merged = whole(args, &loaded, &shares, &mut live);
     let (disk, exit) = merged.map_err(|problem| redaction::of_problem(problem, secrets))?;
-    publishing::publish(&disk, &output, &mut live)?;
+    publishing::publish(&disk, &args.output, &mut live)?;
     Ok(exit)
 }
 
@@ -66,7 +65,7 @@ fn whole(
     let plan = &loaded.experiment.plan;
     let started = shares.iter().map(|share| share.origin.started_at.clone()).min();
     let started = started.unwrap_or_default();
-    let disk = Disk::create(&folder(args.out.as_deref(), plan, &started))?;
+    let disk = Disk::create(&folder(args.output.out.as_deref(), plan, &started))?;
     let merged = fill(&disk, plan, shares, (started, live));
     if merged.is_err() {
         // Half of a merged run would be in the way of the next attempt.

@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(warned) = loaded.experiment.warned(Colour::Off) {
         live.say(&warned);
     }
-    let options = TrialOptions::of(&args.output, args.generator, share_run);
+    let options = TrialOptions::of(args.record, args.generator, share_run);
     if let Some(at) = share_run.start_at {
         live.say(&format!("share {} begins at {at}", share_run.share));
     }

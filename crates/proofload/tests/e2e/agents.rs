@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
-use crate::lab::server::{Truth, free_port, truth};
+use crate::lab::server::{Served, Truth, free_port, truth};
 use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 
 fn experiment(url: &str, seconds: u32) -> String {
@@ -31,6 +31,23 @@ fn coordinator(lab: &Lab, nats: &Broker, many: usize, flags: &[&str]) -> Running
     let (many, url) = (many.to_string(), nats.url());
     let fixed = ["run", "x.toml", "--quiet", "--out", "run", "--agents", &many, "--via", &url];
     lab.start(&[&fixed, flags].concat())
+}
+
+/// A run of agents that has closed five windows, against a target that answers at once.
+struct Begun {
+    nats: Broker,
+    _target: Served,
+    agents: Vec<Running>,
+    run: Running,
+}
+
+fn begun(lab: &Lab, many: usize, seconds: u32) -> Begun {
+    let (nats, (target, url)) = (Broker::nats(lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, seconds));
+    let agents = agents(lab, &nats, many);
+    let run = coordinator(lab, &nats, many, &[]);
+    run.await_windows(lab, 5);
+    Begun { nats, _target: target, agents, run }
 }
 
 /// The run's end: its summary, which fits the exit code, and what every agent said.
@@ -119,10 +136,7 @@ fn several_trials_users_and_a_journey_over_agents() {
 #[test]
 fn a_killed_agent_is_named_and_its_load_is_missed() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 8));
-    let mut waiting = agents(&lab, &nats, 3);
-    let run = coordinator(&lab, &nats, 3, &[]);
+    let Begun { nats: _nats, _target, agents: mut waiting, run } = begun(&lab, 3, 8);
     run.await_windows(&lab, 10);
     let killed = waiting.remove(0);
     killed.signal(Signal::KILL);
@@ -143,11 +157,7 @@ fn a_killed_agent_is_named_and_its_load_is_missed() {
 #[test]
 fn a_second_coordinator_leaves_the_first_alone() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 6));
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
-    run.await_windows(&lab, 5);
+    let Begun { nats, _target, agents: waiting, run } = begun(&lab, 2, 6);
     let via = nats.url();
     let second = ["run", "x.toml", "--quiet", "--out", "second", "--agents", "1", "--via", &via];
     let refused = lab.proofload(&[&second[..], &["--agents-within", "1s"]].concat());
@@ -165,11 +175,7 @@ fn a_second_coordinator_leaves_the_first_alone() {
 #[test]
 fn a_run_whose_agents_all_die_ends() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 29));
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
-    run.await_windows(&lab, 5);
+    let Begun { nats: _nats, _target, agents: waiting, run } = begun(&lab, 2, 29);
     waiting.iter().for_each(|agent| agent.signal(Signal::KILL));
     let ran = run.finish();
     assert_ne!(ran.code, 0, "{ran:?}");
@@ -179,11 +185,7 @@ fn a_run_whose_agents_all_die_ends() {
 #[test]
 fn an_agent_can_be_stopped_while_it_works() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 29));
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
-    run.await_windows(&lab, 5);
+    let Begun { nats: _nats, _target, agents: waiting, run } = begun(&lab, 2, 29);
     waiting.iter().for_each(|agent| agent.signal(Signal::INT));
     let (summary, said) = ended(&lab, run, waiting);
     assert!(said.iter().all(|ran| ran.code == 3), "{said:?}");
@@ -194,11 +196,7 @@ fn an_agent_can_be_stopped_while_it_works() {
 #[test]
 fn nats_may_go_and_come_back() {
     let lab = Lab::new();
-    let (mut nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 6));
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
-    run.await_windows(&lab, 5);
+    let Begun { mut nats, _target, agents: waiting, run } = begun(&lab, 2, 6);
     nats.kill();
     nats.start_again();
     let (summary, said) = ended(&lab, run, waiting);
@@ -216,11 +214,7 @@ fn nats_may_go_and_come_back() {
 #[test]
 fn an_interrupted_coordinator_leaves_a_whole_record() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
-    lab.write("x.toml", &experiment(&url, 29));
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
-    run.await_windows(&lab, 5);
+    let Begun { nats: _nats, _target, agents: waiting, run } = begun(&lab, 2, 29);
     run.signal(Signal::INT);
     let (summary, said) = ended(&lab, run, waiting);
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");

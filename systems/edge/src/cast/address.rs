@@ -1,7 +1,5 @@
 //! Where casts go: host and port of a monitor, or a NATS server.
 
-use async_nats::{ConnectOptions, ServerAddr};
-
 /// A peer's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
@@ -18,7 +16,9 @@ impl Address {
     pub fn read(text: &str) -> Result<Self, String> {
         let wanted = || format!("expected HOST:PORT or nats://HOST:PORT, got \"{text}\"");
         if text.starts_with("nats://") {
-            return nats(text).map(|_| Self::Nats(text.to_owned())).map_err(|_| wanted());
+            return nats_address::read(text)
+                .map(|_| Self::Nats(text.to_owned()))
+                .map_err(|_| wanted());
         }
         let (host, port) = text.rsplit_once(':').ok_or_else(wanted)?;
         let is_plain = !host.is_empty() && !host.contains(['/', '@', ' ']);
@@ -32,26 +32,9 @@ impl Address {
     pub fn shown(&self) -> String {
         match self {
             Self::Tcp(address) => address.clone(),
-            Self::Nats(url) => match url.rsplit_once('@') {
-                Some((_, bare)) => format!("nats://{bare}"),
-                None => url.clone(),
-            },
+            Self::Nats(url) => nats_address::shown(url),
         }
     }
-}
-
-/// The server and the options that open it, as the client itself does not look for user and password.
-///
-/// Errors: it is no address
-pub fn nats(url: &str) -> std::io::Result<(ServerAddr, ConnectOptions)> {
-    let server: ServerAddr = url.parse()?;
-    let options = match (server.username(), server.password()) {
-        (Some(user), Some(password)) => {
-            ConnectOptions::with_user_and_password(user.into(), password.into())
-        }
-        _ => ConnectOptions::new(),
-    };
-    Ok((server, options))
 }
 
 #[cfg(test)]

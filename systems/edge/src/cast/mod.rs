@@ -19,7 +19,7 @@
 //! the [`Caster`] over all of it.
 
 pub mod account;
-pub(crate) mod address;
+mod address;
 mod caster;
 mod connection;
 pub mod frame;

@@ -12,11 +12,11 @@ use futures_util::StreamExt;
 use hyper::body::Bytes;
 use tokio::time::{Instant, sleep_until};
 
+use super::Settings;
 use super::account::{Account, Why};
 use super::frame::{self, LENGTH};
 use super::peer::{Gathered, Peer};
 use super::window::Chunk;
-use super::{Settings, address};
 
 /// Commands that may wait in the client.
 const COMMANDS: usize = 256;
@@ -90,7 +90,8 @@ impl Courier {
 
     /// A client that connects by itself, and again whenever it is cut off; publishing waits meanwhile.
     async fn open(&self) -> Result<Client, String> {
-        let (server, options) = address::nats(&self.url).map_err(|error| error.to_string())?;
+        let (servers, options) =
+            nats_address::read(&self.url).map_err(|error| error.to_string())?;
         let peer = Arc::clone(&self.peer);
         let options = options
             .name(&self.name)
@@ -108,7 +109,7 @@ impl Courier {
                 }
                 ready(())
             });
-        options.connect(server).await.map_err(|error| error.to_string())
+        options.connect(servers).await.map_err(|error| error.to_string())
     }
 
     fn gather(&mut self, again: bool) -> Option<Chunk> {

@@ -10,7 +10,6 @@ use timer::monotonic;
 use tokio::time::sleep;
 
 use super::intake::Shared;
-use crate::cast::address;
 use crate::cast::nats::passed;
 
 /// Messages that may wait in the client; what comes beyond it drops, which shows as gaps.
@@ -37,9 +36,9 @@ impl Bus {
     }
 
     async fn open(url: &str, subject: &str) -> Result<Self> {
-        let (server, options) = address::nats(url)?;
+        let (servers, options) = nats_address::read(url)?;
         let options = options.name("monitor").subscription_capacity(ARRIVALS).max_reconnects(None);
-        let client = options.connect(server).await.map_err(Error::other)?;
+        let client = options.connect(servers).await.map_err(Error::other)?;
         let arrivals = client.subscribe(subject.to_owned()).await.map_err(Error::other)?;
         // What is published over another connection from now on comes after it.
         passed(&client).await?;

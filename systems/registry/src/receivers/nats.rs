@@ -13,7 +13,6 @@ use timer::monotonic;
 
 use super::arrivals::LastSeen;
 use super::subscription_task::SubscriptionTask;
-use crate::bus::nats::address;
 use crate::bus::nats::presence::{Presence, PresenceReply, SUBJECT, token};
 use crate::message::{Acknowledgement, decode};
 
@@ -32,7 +31,7 @@ pub(super) async fn receive(recipient: SubscriptionTask, url: String, mut stop: 
     let (client, mut arrivals, presence) = match subscribe(&recipient, &url).await {
         Ok(subscribed) => subscribed,
         Err(reason) => {
-            let _ = recipient.ready.send(Err(format!("{}: {reason}", address::shown(&url))));
+            let _ = recipient.ready.send(Err(format!("{}: {reason}", nats_address::shown(&url))));
             return;
         }
     };
@@ -68,7 +67,7 @@ async fn subscribe(
     url: &str,
 ) -> Result<(Client, Subscriber, Presence), String> {
     let own = token(&recipient.namespace);
-    let (servers, options) = address::read(url).map_err(|error| error.to_string())?;
+    let (servers, options) = nats_address::read(url).map_err(|error| error.to_string())?;
     let options = options
         .name(&recipient.name)
         .custom_inbox_prefix(format!("_INBOX.{own}"))

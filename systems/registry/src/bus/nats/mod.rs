@@ -25,8 +25,7 @@ use crate::object;
 use crate::subscription::Subscriber;
 use crate::subscription::table::ReceiverScope;
 
-pub mod address;
-mod at_least_once;
+pub mod at_least_once;
 mod at_most_once;
 mod connection;
 pub mod presence;
@@ -192,7 +191,7 @@ async fn client(
 ) -> Result<Client, ApiError> {
     let refuse =
         |error| ApiError::new(crate::api_error::Code::InvalidRequest, format!("nats: {error}"));
-    let (servers, options) = address::read(&settings.servers).map_err(refuse)?;
+    let (servers, options) = nats_address::read(&settings.servers).map_err(refuse)?;
     let options = options
         .name(format!("registry-{coordinator}"))
         .retry_on_initial_connect()
@@ -418,7 +417,7 @@ impl Bus for Nats {
         }
         Err(unavailable(format!(
             "no connection to NATS at {}",
-            address::shown(&self.state.settings.servers)
+            nats_address::shown(&self.state.settings.servers)
         )))
     }
 
@@ -426,7 +425,7 @@ impl Bus for Nats {
         let info = self.state.connections[0].client.try_server_info();
         json!({
             "kind": "nats",
-            "servers": address::shown(&self.state.settings.servers),
+            "servers": nats_address::shown(&self.state.settings.servers),
             "version": info.map(|info| info.version),
             "durable": self.state.has_stream.load(Ordering::Acquire),
             "connections": self.state.connections.len(),

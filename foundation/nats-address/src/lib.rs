@@ -1,4 +1,6 @@
-//! Server addresses, which may contain user and password.
+//! Addresses of NATS servers, which may contain user and password.
+//!
+//! Not here: connecting.
 
 use async_nats::{ConnectOptions, ServerAddr};
 
