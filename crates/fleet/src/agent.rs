@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::{FleetError, RunStore, WITHIN, connect};
 use crate::protocol::{
-    AgentInfo, Call, Command, Dispatch, Instruction, Reply, Report, Task, call_subject,
+    AgentInfo, Assignment, Call, Command, Dispatch, Instruction, Reply, Report, Task, call_subject,
     command_subject, hello_subject, report_subject,
 };
 
@@ -32,8 +32,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub enum Order {
     /// Load this plan.
     Take(Box<Task>, Vec<(String, Vec<u8>)>),
-    /// Perform a trial.
-    Prepare(u32),
+    /// Perform trials at the same time.
+    Prepare(Vec<Assignment>),
     /// Begin its load at this instant.
     Begin(u64),
     /// Do not begin.
@@ -275,7 +275,7 @@ impl Session {
                 }
                 Err(error) => Order::Leave(error.what),
             },
-            Command::Prepare { trial } => Order::Prepare(trial),
+            Command::Prepare(trials) => Order::Prepare(trials),
             Command::Begin { at_ns } => Order::Begin(at_ns),
             Command::CallOff => {
                 // It may have begun.

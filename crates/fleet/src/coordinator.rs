@@ -27,7 +27,7 @@ use crate::protocol::{
     store_name,
 };
 
-pub use trial::{RemoteTrial, ShareResult};
+pub use trial::{OnMerged, Performed, RemoteTrial, RemoteTrials, ShareResult};
 
 /// Time between two readings of an agent's clock.
 const EACH: Duration = Duration::from_secs(1);
@@ -227,6 +227,11 @@ impl Fleet {
             }
         }
         Ok(())
+    }
+
+    /// The first agent that does not run on the kernel with this boot id.
+    pub fn elsewhere(&self, boot_id: &str) -> Option<String> {
+        self.members.iter().find(|member| member.info.boot_id != boot_id).map(Member::name)
     }
 
     fn member(&self, share: u32) -> Option<&Member> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::trial::TrialOutput;
-use record::event::{Event, EventKind, Progress};
+use record::event::{Event, EventKind, Phase, Progress};
 use record::{AllFailed, Layout, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
@@ -86,8 +86,11 @@ impl OutputMerger {
 
     fn event(&mut self, share: usize, event: Event) -> Vec<TrialOutput> {
         match event.kind {
-            // Those of the whole come from the merged windows, and at the end.
-            EventKind::WindowClosed(_) | EventKind::TrialFinished { .. } => Vec::new(),
+            // Those of the whole come from the merged windows, and from whoever begins and ends the trial.
+            EventKind::WindowClosed(_)
+            | EventKind::TrialStarted { .. }
+            | EventKind::PhaseEntered { phase: Phase::Launch }
+            | EventKind::TrialFinished { .. } => Vec::new(),
             EventKind::Progress(progress) => {
                 let pending = self.progress.entry(share).or_default();
                 pending.started += progress.started;

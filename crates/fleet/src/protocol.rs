@@ -3,7 +3,13 @@
 //! Commands go to one agent and are answered. Reports of agents go through a JetStream stream, so that none is lost
 //! while either side is away, and none counts twice.
 
+use std::time::Duration;
+
+use engine::process::Addresses;
 use engine::trial::TrialOutput;
+use plan::experiment::ReportedNames;
+use plan::load::ArrivalProcess;
+use plan::plan::TrialPlan;
 use record::event::Event;
 use record::folder::RunRequest;
 use record::summary::Machine;
@@ -45,6 +51,8 @@ pub struct Task {
     pub request: RunRequest,
     /// The files that the experiment names.
     pub files: Vec<ShippedFile>,
+    /// What the programs of its systems reported, in the order in which loading asks: agents start no programs.
+    pub systems: Vec<Option<ReportedNames>>,
     /// SHA-256 of the plan that must come of it.
     pub plan_hash: String,
     /// Whether workers leave their scheduling as it is.
@@ -77,11 +85,9 @@ pub struct Instruction {
 pub enum Command {
     /// Load the plan; answered by [`Report::Loaded`] or [`Report::Refused`].
     Take(Box<Task>),
-    /// Get ready for this trial; answered by [`Report::Ready`] or [`Report::CouldNotBegin`].
-    Prepare {
-        /// Number of the trial.
-        trial: u32,
-    },
+    /// Get ready for trials that begin at the same time; answered, about the first, by [`Report::Ready`] or
+    /// [`Report::CouldNotBegin`].
+    Prepare(Vec<Assignment>),
     /// Begin the load at this instant of the agent's CLOCK_MONOTONIC.
     Begin {
         /// Nanoseconds.
@@ -100,6 +106,28 @@ pub enum Command {
     Clock,
     /// The run is over.
     Leave,
+}
+
+/// A trial for an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Its place in the run; its arm is that of the agent's plan.
+    pub trial: TrialPlan,
+    /// The load of a step of a search, instead of the arm's own.
+    pub step: Option<StepLoad>,
+    /// Of the processes that the coordinator has started.
+    pub addresses: Addresses,
+}
+
+/// The load of one step of a search for the capacity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepLoad {
+    /// Name of the arm with this load.
+    pub name: String,
+    /// When operations begin.
+    pub arrivals: ArrivalProcess,
+    /// Length of the measure phase.
+    pub length: Duration,
 }
 
 /// The answer to a command.

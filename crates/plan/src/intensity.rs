@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
 /// A linear ramp to `to`; a plateau if `to` equals the rate before it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Rate at its end.
     pub to: f64,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
@@ -63,7 +63,7 @@ pub enum Model {
 }
 
 /// The rule for start times of an open load. Rates are per second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "process", rename_all = "lowercase")]
 pub enum ArrivalProcess {
     /// The k-th start at k/rate.
@@ -109,7 +109,7 @@ pub enum ArrivalProcess {
 }
 
 /// Spacing of starts at a given momentary rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// Evenly.

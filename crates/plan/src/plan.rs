@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::adaptive::Adaptive;
@@ -132,7 +132,7 @@ impl Arm {
 }
 
 /// One execution of one arm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialPlan {
     /// Number in the run, from 1.
     pub index: u32,
@@ -146,7 +146,7 @@ pub struct TrialPlan {
     pub seed: u64,
     /// Whether it is executed at the same time as the other trial of its block. A fair draw then assigns the arrivals
     /// to the two trials.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duet: bool,
 }
 

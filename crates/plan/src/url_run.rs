@@ -64,6 +64,8 @@ pub struct UrlRun {
     pub insecure: bool,
     /// `--criterion`, each.
     pub criteria: Vec<String>,
+    /// Whether the rate is only the first of a search.
+    pub is_search: bool,
 }
 
 /// The purpose of the equivalent file's text.
@@ -184,6 +186,7 @@ impl UrlRun {
         let host = url.host_str().unwrap_or_default();
         let port = url.port().map_or(String::new(), |port| format!(":{port}"));
         let title = match (&self.rate, &self.users) {
+            _ if self.is_search => format!("Capacity of {host}{port}"),
             (Some(rate), _) => format!("{host}{port} at {rate}"),
             (None, Some(users)) => format!("{host}{port} with {users} users"),
             (None, None) => format!("{host}{port} in a closed loop"),

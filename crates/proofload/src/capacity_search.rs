@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::StopSignal;
+use fleet::coordinator::Fleet;
 use judge::capacity::hysteresis::{self, HysteresisTest};
 use judge::capacity::{self, HysteresisTrial, Incomplete, SearchState, SearchTrial};
 use judge::findings::all_failed;
@@ -22,7 +23,7 @@ use record::summary::{Run, Stairs, StepResult, Summary, TrialSummary, Validity};
 use stats::capacity::search::{Search, SearchSettings, SearchStep, StepOutcome};
 
 use crate::contact::reachable;
-use crate::crew::LocalCrew;
+use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
 use crate::live::LiveView;
@@ -33,6 +34,8 @@ use crate::systems::launcher;
 
 /// Connections of the searched open load, if the experiment's own load is not open.
 const CONNECTIONS: u32 = 1_000;
+/// The factor whose levels a search tries.
+const FACTOR: &str = "rate";
 /// Pause between trials if the target keeps running: ten times its p99, within these bounds.
 const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 /// Attempts to reach a target that is gone after the pause, and the time between them: a process manager may restart
@@ -54,6 +57,8 @@ pub struct CapacitySearch<'a> {
     pub stop: StopSignal,
     /// Options of every trial.
     pub options: TrialOptions,
+    /// Agents that perform the trials instead of this machine, and the place of the arm in their plan.
+    pub fleet: Option<(&'a Fleet, usize)>,
     /// The searched range and its limits.
     pub settings: SearchSettings,
     /// Length of each step of the hysteresis test after the search; `None` for no test.
@@ -183,16 +188,20 @@ impl CapacitySearch<'_> {
         }
         plan.trials.push(trial);
         write_json(self.disk, names::PLAN, &plan.to_json())?;
-        let crew = LocalCrew {
-            launcher: launcher(&experiment.plan.arms)?,
-            share_run: self.options.share_run,
+        let launcher = launcher(&experiment.plan.arms)?;
+        let crew: Box<dyn Crew> = match self.fleet {
+            Some((fleet, place)) => {
+                let (disk, plan, searched) = (self.disk, &experiment.plan, Some(place));
+                Box::new(RemoteCrew { fleet, launcher, disk, plan, searched })
+            }
+            None => Box::new(LocalCrew { launcher, share_run: self.options.share_run }),
         };
         let mut execution = Execution {
             experiment: &experiment,
             disk: self.disk,
             live: self.live,
             stop: self.stop.clone(),
-            crew: &crew,
+            crew: &*crew,
             options: self.options,
         };
         let summary = execution.run(self.run.clone())?;
@@ -278,6 +287,9 @@ impl CapacitySearch<'_> {
         let last = done.tried.last().and_then(|one| one.summary.arms.first()?.trials.first());
         if let Some(trial) = last.filter(|_| arm.system.is_none()) {
             self.wait(tenfold(trial).clamp(REST.0, REST.1));
+            // Agents look for it themselves.
+            let reachable =
+                |arm| if self.fleet.is_some() { Ok(()) } else { reachable(arm).map(drop) };
             let mut found = reachable(arm);
             for _ in 0..RECONNECTS {
                 if found.is_ok() || !self.wait(BETWEEN_RECONNECTS) {
@@ -333,7 +345,9 @@ pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
         Spacing::Poisson => ArrivalProcess::Poisson { rate },
     };
     let stop = Stop::Duration { after: length };
-    with_load(base, capacity::arm_name(rate), format_rate(rate), arrivals, stop)
+    let mut arm = with_load(base, capacity::arm_name(rate), arrivals, stop);
+    arm.factors.insert(FACTOR.to_owned(), format_rate(rate).into());
+    arm
 }
 
 /// The arm of the hysteresis test.
@@ -347,18 +361,18 @@ fn hysteresis_arm(base: &Arm, low: f64, length: Duration) -> Arm {
         spacing: spacing(&base.load),
     };
     let stop = Stop::Duration { after: length * rates.len() as u32 };
-    let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), arrivals, stop);
+    let mut arm = with_load(base, "rate=stairs".to_owned(), arrivals, stop);
+    arm.factors.insert(FACTOR.to_owned(), "stairs".into());
     // A fault would hit only one of the two directions.
     arm.faults.clear();
     arm
 }
 
 /// The arm under this open load. A steady state is not required, because a rate above the capacity has none.
-fn with_load(base: &Arm, name: String, level: String, arrivals: ArrivalProcess, stop: Stop) -> Arm {
+pub fn with_load(base: &Arm, name: String, arrivals: ArrivalProcess, stop: Stop) -> Arm {
     let is_open = matches!(base.load.model, Model::Open { .. });
     let mut arm = base.clone();
     arm.name = name;
-    arm.factors.insert("rate".to_owned(), level.into());
     arm.load.model = Model::Open { arrivals };
     arm.load.stop = stop;
     arm.load.steady_state = SteadyState::Reported;

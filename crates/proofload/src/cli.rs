@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use machines::{
-    AgentArgs, FleetArgs, FleetCommand, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
+    AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
 };
 
 /// The command line.
@@ -265,6 +265,8 @@ pub struct CapacityArgs {
     pub connection: ConnectionFlags,
     #[command(flatten)]
     pub plan: PlanFlags,
+    #[command(flatten)]
+    pub fleet: FleetFlags,
     #[command(flatten)]
     pub generator: GeneratorFlags,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use engine::placement;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, check_reachable};
 use engine::trial::layout;
-use plan::plan::{Arm, Plan};
+use plan::plan::Arm;
 use plan::plan_share::PlanShare;
 use record::summary::Severity;
 
@@ -17,15 +17,20 @@ use crate::problem::Problem;
 /// Time limit for a target that the run does not start to accept one connection.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Reports foreseeable problems before anything is sent.
+/// Reports foreseeable problems of arms, which run one after the other or at the same time, before anything is sent.
 ///
 /// Errors: the problems that are certain
-pub fn foresee(plan: &Plan, share: PlanShare, live: &mut LiveView) -> Result<(), Problem> {
+pub fn foresee(
+    arms: &[Arm],
+    are_together: bool,
+    share: PlanShare,
+    live: &mut LiveView,
+) -> Result<(), Problem> {
     let mut demands = Vec::new();
-    for arm in &plan.arms {
+    for arm in arms {
         demands.push(demand(arm)?);
     }
-    if plan.is_duet() {
+    if are_together {
         demands = demands.into_iter().reduce(Demand::beside).into_iter().collect();
     }
     for demand in demands {

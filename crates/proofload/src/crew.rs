@@ -3,18 +3,22 @@
 //! The execution of a run does not know which.
 
 use drivers::AnyDriver;
-use engine::process::Launcher;
-use engine::trial::{Setup, TrialError, TrialOutput, progress_span, run_together};
+use engine::process::{Addresses, Launcher};
+use engine::selfcheck;
+use engine::transport::Endpoint;
+use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, progress_span, run_together};
 use fleet::connection::FleetError;
-use fleet::coordinator::{Fleet, RemoteTrial, ShareResult};
+use fleet::coordinator::{Fleet, RemoteTrial, RemoteTrials, ShareResult};
+use fleet::protocol::{Assignment, StepLoad};
 use pages::wall_clock::measure_start_of;
-use plan::load::Stop;
-use plan::plan::Plan;
+use plan::load::{Model, Stop};
+use plan::plan::{Arm, Plan, TrialPlan};
 use plan::plan_share::PlanShare;
 use plan::schedule::nanos;
-use record::TrialFacts;
+use plan::target::Target;
 use record::event::{Event, EventKind};
 use record::folder::JoinedFacts;
+use record::{Layout, TrialFacts};
 
 use crate::disk::Disk;
 use crate::merging;
@@ -78,14 +82,18 @@ impl Crew for LocalCrew {
     }
 }
 
-/// Agents on other machines, which perform a share each.
+/// Agents on other machines, which perform a share each. Processes of the experiment run here.
 pub struct RemoteCrew<'a> {
     /// The agents.
     pub fleet: &'a Fleet,
+    /// How processes are started.
+    pub launcher: Launcher,
     /// Where the facts of each share are kept.
     pub disk: &'a Disk,
     /// What they perform.
     pub plan: &'a Plan,
+    /// In a search: the arm of the agents' plan that gets the load of each step.
+    pub searched: Option<usize>,
 }
 
 impl Crew for RemoteCrew<'_> {
@@ -94,28 +102,60 @@ impl Crew for RemoteCrew<'_> {
         setups: &[Setup<'_, AnyDriver>],
         on: &mut OnOutput<'_>,
     ) -> Result<Vec<TrialFacts>, NotPerformed> {
-        let [setup] = setups else {
-            let what = "agents perform one trial at a time, and this design has duets";
-            return Err(NotPerformed::Fleet(FleetError::new(what)));
-        };
-        let layout = setup.layout();
-        let remote = RemoteTrial {
-            trial: setup.trial.index,
-            layout: &layout,
+        let first = &setups[0];
+        for (place, setup) in setups.iter().enumerate() {
+            setup.launched().into_iter().for_each(|event| on(place, TrialOutput::Event(event)));
+        }
+        let stopped = || first.stop.requests() > 0;
+        let arms = setups.iter().map(|setup| setup.arm);
+        let started = Host::start(&self.launcher, arms, &stopped);
+        let mut host = started.map_err(|error| NotPerformed::Trial(error.into()))?;
+        for (setup, addresses) in setups.iter().zip(host.addresses()) {
+            self.check_reach(setup.arm, addresses).map_err(NotPerformed::Fleet)?;
+        }
+        let layouts: Vec<Layout> = setups.iter().map(Setup::layout).collect();
+        let trials = setups.iter().zip(&layouts).zip(host.addresses());
+        let trials = trials.map(|((setup, layout), addresses)| RemoteTrial {
+            assignment: self.assignment(setup, addresses),
+            layout,
             window_ns: setup.window_ns(),
             span: progress_span(&setup.arm.load.model),
-            length_ns: length_ns(setup),
-            stop: setup.stop.clone(),
-            end: setup.end.clone(),
+        });
+        let mut together = RemoteTrials {
+            trials: trials.collect(),
+            host: &mut host,
+            lead_ns: first.lead_ns(),
+            measure_ns: first.measure_ns(),
+            timeout_ns: nanos(first.arm.load.timeout),
+            stop: first.stop.clone(),
+            end: first.end.clone(),
         };
-        let performed = self.fleet.perform(&remote, &mut |output| on(0, output));
-        let joined = performed.and_then(|results| self.join(setup, results));
-        let facts = joined.map_err(NotPerformed::Fleet)?;
-        let end = facts.phases.measure_ns.saturating_add(facts.phases.drain_ns);
-        let kind = EventKind::TrialFinished { accounting: facts.totals.total().accounting() };
-        on(0, TrialOutput::Event(Event { at_ns: i64::try_from(end).unwrap_or(i64::MAX), kind }));
-        Ok(vec![facts])
+        let performed = self.fleet.perform(&mut together, on).map_err(NotPerformed::Fleet)?;
+        let measure_from = performed.measure_from;
+        let mut joined = Vec::new();
+        for (place, (setup, results)) in setups.iter().zip(performed.results).enumerate() {
+            let mut facts = self.join(setup, results).map_err(NotPerformed::Fleet)?;
+            let (stopped, items) = (first.stop.requests() > 0, &layouts[place].items[..]);
+            host.complete(place, &mut facts, TrialEnd { measure_from, stopped, items });
+            self.check(setup, &facts).map_err(NotPerformed::Fleet)?;
+            on(place, TrialOutput::Event(finished(&facts)));
+            joined.push(facts);
+        }
+        Ok(joined)
     }
+}
+
+/// The URL of the first of these targets that other machines cannot reach.
+fn only_here(targets: impl Iterator<Item = Target>) -> Option<String> {
+    let is_local = |target: &Target| Endpoint::resolve(target).is_ok_and(|one| one.is_local());
+    targets.filter(is_local).map(|target| target.url).next()
+}
+
+/// The last event of a trial.
+fn finished(facts: &TrialFacts) -> Event {
+    let end = facts.phases.measure_ns.saturating_add(facts.phases.drain_ns);
+    let kind = EventKind::TrialFinished { accounting: facts.totals.total().accounting() };
+    Event { at_ns: i64::try_from(end).unwrap_or(i64::MAX), kind }
 }
 
 impl RemoteCrew<'_> {
@@ -139,17 +179,59 @@ impl RemoteCrew<'_> {
             };
             joined.add(TrialFacts { agent: Some(agent), ..facts }).map_err(kept)?;
         }
-        let facts = joined.finish().ok_or_else(|| FleetError::new("there are no agents"))?;
-        match merging::complete(self.plan, setup.trial, &facts) {
-            Ok(()) => Ok(facts),
-            Err(problem) => Err(FleetError::new(problem.what)),
+        joined.finish().ok_or_else(|| FleetError::new("there are no agents"))
+    }
+
+    /// Checks that agents on other machines do not get an address that only this machine has.
+    fn check_reach(&self, arm: &Arm, addresses: &Addresses) -> Result<(), FleetError> {
+        let Some(agent) = self.fleet.elsewhere(&selfcheck::identity().1) else { return Ok(()) };
+        let started = arm.targets.iter().filter(|target| target.url.contains('{'));
+        let filled = started.filter_map(|target| addresses.fill_target(target).ok());
+        match only_here(filled) {
+            None => Ok(()),
+            Some(url) => Err(FleetError::new(format!(
+                "{agent} is on another machine and cannot reach {url}, where this run has started a process"
+            ))
+            .hint("let its command listen on an address of this machine with a port of your choice, and write that into `[target] url`")),
         }
+    }
+
+    fn check(&self, setup: &Setup<'_, AnyDriver>, facts: &TrialFacts) -> Result<(), FleetError> {
+        let complete = merging::complete(self.plan, setup.trial, facts);
+        complete.map_err(|problem| FleetError::new(problem.what))
+    }
+
+    fn assignment(&self, setup: &Setup<'_, AnyDriver>, addresses: &Addresses) -> Assignment {
+        let load = &setup.arm.load;
+        let step = match (self.searched, &load.model, load.stop) {
+            (Some(_), Model::Open { arrivals }, Stop::Duration { after }) => Some(StepLoad {
+                name: setup.arm.name.clone(),
+                arrivals: arrivals.clone(),
+                length: after,
+            }),
+            _ => None,
+        };
+        let arm = self.searched.unwrap_or(setup.trial.arm);
+        let trial = TrialPlan { arm, ..setup.trial.clone() };
+        Assignment { trial, step, addresses: addresses.clone() }
     }
 }
 
-/// From the start of the load to the last possible end of the trial.
-fn length_ns(setup: &Setup<'_, AnyDriver>) -> Option<u64> {
-    let load = &setup.arm.load;
-    let Stop::Duration { after } = load.stop else { return None };
-    Some(setup.lead_ns().saturating_add(nanos(after)).saturating_add(nanos(load.timeout)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_machine_alone_is_found() {
+        let targets = |urls: &[&str]| {
+            let target = |url: &&str| Target { url: (*url).to_owned(), ..Target::default() };
+            only_here(urls.iter().map(target).collect::<Vec<_>>().into_iter())
+        };
+        assert_eq!(
+            targets(&["http://192.0.2.1:80", "http://127.0.0.1:81"]).as_deref(),
+            Some("http://127.0.0.1:81")
+        );
+        assert_eq!(targets(&["http://[::1]:80"]).as_deref(), Some("http://[::1]:80"));
+        assert_eq!(targets(&["http://192.0.2.1:80", "http://no.such.host.invalid:80"]), None);
+    }
 }

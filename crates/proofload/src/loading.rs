@@ -5,14 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::file;
 use plan::diagnostic::Colour;
-use plan::experiment::{self, Experiment, ExperimentContext, Options};
+use plan::experiment::{self, Experiment, ExperimentContext, Options, ReportedNames};
 use plan::url_run::{Secrecy, UrlRun};
 use record::folder::RunRequest;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
 use crate::problem::Problem;
 use crate::surroundings::{Installed, Surroundings};
-use crate::systems::Systems;
 
 /// Bytes of the largest experiment file.
 const LARGEST: u64 = 16 << 20;
@@ -28,31 +27,34 @@ pub struct LoadedExperiment {
     pub asked: Option<RunRequest>,
     /// The experiment file and the files that it names.
     pub files: Vec<PathBuf>,
+    /// What programs of systems reported while it was loaded.
+    pub systems: Vec<Option<ReportedNames>>,
+}
+
+impl LoadedExperiment {
+    fn asked(self, asked: RunRequest) -> Self {
+        Self { asked: Some(asked), ..self }
+    }
 }
 
 /// Loads a file, or a URL with flags.
 ///
 /// Errors: everything that is wrong, at once
 pub fn load_run(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
-    load_for(args, |name, _| load_with(name, run_options(args)))
+    load_for(args, run_options(args))
 }
 
 /// The same for a search, which treats each arm as an experiment of its own.
 ///
 /// Errors: as above
 pub fn load_search(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
-    load_for(args, |name, flags| {
-        load_with(name, Options { each_arm_alone: true, ..options(flags) })
-    })
+    load_for(args, Options { each_arm_alone: true, ..options(&args.plan) })
 }
 
-fn load_for(
-    args: &RunArgs,
-    file: impl Fn(&str, &PlanFlags) -> Result<LoadedExperiment, Problem>,
-) -> Result<LoadedExperiment, Problem> {
+fn load_for(args: &RunArgs, options: Options) -> Result<LoadedExperiment, Problem> {
     let name = args.experiment.as_deref().unwrap_or_default();
     if name.contains("://") {
-        return load_url(args);
+        return load_url(args, options);
     }
     if let Some(flag) = url_flag(args) {
         let problem = Problem::usage(format!("`--{flag}` goes with a URL, and this is a file"));
@@ -62,26 +64,37 @@ fn load_for(
             problem.hint("a URL begins with http:// or https://")
         });
     }
-    file(name, &args.plan)
+    load_with(name, options)
 }
 
 /// Loads the experiment of an earlier run's request.
 ///
 /// Errors: as [`load_file`]; the environment lacks a secret
 pub fn load_again(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
-    reload(asked, Surroundings::beside)
+    reload(asked, Surroundings::beside, Installed::here())
+}
+
+/// The same where agents have it from their coordinator, with what its systems reported.
+///
+/// Errors: as [`load_again`]
+pub fn load_for_agent(
+    asked: &RunRequest,
+    systems: &[Option<ReportedNames>],
+) -> Result<LoadedExperiment, Problem> {
+    reload(asked, Surroundings::beside, Installed::as_reported(systems))
 }
 
 /// The same to judge what was measured: values that the environment lacks are not needed.
 ///
 /// Errors: as [`load_file`]
 pub fn load_without_secrets(asked: &RunRequest) -> Result<LoadedExperiment, Problem> {
-    reload(asked, |file| Surroundings::beside(file).without_secrets())
+    reload(asked, |file| Surroundings::beside(file).without_secrets(), Installed::here())
 }
 
 fn reload(
     asked: &RunRequest,
     surroundings: impl Fn(&Path) -> Surroundings,
+    known: Installed,
 ) -> Result<LoadedExperiment, Problem> {
     let options = Options {
         overrides: asked.overrides.clone(),
@@ -94,13 +107,15 @@ fn reload(
         adaptive: asked.adaptive,
         warm_up: asked.warm_up.clone(),
         workers: asked.workers.clone(),
-        each_arm_alone: false,
+        each_arm_alone: asked.each_arm_alone,
     };
-    let (experiment, files) = match &asked.text {
-        Some(text) => parse(&asked.experiment, text, surroundings(Path::new("")), &options)?,
-        None => parse_file(&asked.experiment, &options, surroundings)?,
+    let parsed = match &asked.text {
+        Some(text) => {
+            parse(&asked.experiment, text, (surroundings(Path::new("")), known), &options)?
+        }
+        None => parse_file(&asked.experiment, &options, surroundings, known)?,
     };
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked.clone()), files })
+    Ok(parsed.asked(asked.clone()))
 }
 
 /// Loads an experiment file.
@@ -111,16 +126,17 @@ pub fn load_file(name: &str, flags: &PlanFlags) -> Result<LoadedExperiment, Prob
 }
 
 fn load_with(name: &str, options: Options) -> Result<LoadedExperiment, Problem> {
-    let (experiment, files) = parse_file(name, &options, Surroundings::beside)?;
-    let asked = asked(name, None, &options, &experiment);
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: Some(asked), files })
+    let parsed = parse_file(name, &options, Surroundings::beside, Installed::here())?;
+    let asked = asked(name, None, &options, &parsed.experiment);
+    Ok(parsed.asked(asked))
 }
 
 fn parse_file(
     name: &str,
     options: &Options,
     surroundings: impl Fn(&Path) -> Surroundings,
-) -> Result<(Experiment, Vec<PathBuf>), Problem> {
+    known: Installed,
+) -> Result<LoadedExperiment, Problem> {
     let path = Path::new(name);
     let unreadable = |why: &dyn std::fmt::Display| {
         Problem::usage(format!("cannot read the experiment {name}: {why}"))
@@ -128,9 +144,9 @@ fn parse_file(
     };
     let bytes = file::read(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    let (experiment, mut files) = parse(name, &text, surroundings(path), options)?;
-    files.push(path.to_owned());
-    Ok((experiment, files))
+    let mut parsed = parse(name, &text, (surroundings(path), known), options)?;
+    parsed.files.push(path.to_owned());
+    Ok(parsed)
 }
 
 /// The request, in a form that can be repeated.
@@ -149,6 +165,7 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
         adaptive: options.adaptive,
         warm_up: options.warm_up.clone(),
         workers: options.workers.clone(),
+        each_arm_alone: options.each_arm_alone,
     }
 }
 
@@ -157,20 +174,20 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
 /// Errors: none that a user could cause
 pub fn load_text(name: &str, text: &str) -> Result<LoadedExperiment, Problem> {
     let options = Options { fresh_seed: fresh_seed(), ..Options::default() };
-    let (experiment, files) = parse(name, text, Surroundings::here(), &options)?;
-    Ok(LoadedExperiment { experiment, equivalent: None, asked: None, files })
+    parse(name, text, (Surroundings::here(), Installed::here()), &options)
 }
 
-fn load_url(args: &RunArgs) -> Result<LoadedExperiment, Problem> {
-    let run = url_run(args);
+fn load_url(args: &RunArgs, options: Options) -> Result<LoadedExperiment, Problem> {
+    let run = UrlRun { is_search: options.each_arm_alone, ..url_run(args) };
     let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
     // The equivalent file already contains criteria and warm-up.
-    let options = Options { criteria: Vec::new(), warm_up: None, ..run_options(args) };
-    let (mut experiment, files) = parse("flags", &text, Surroundings::here(), &options)?;
-    run.protect(&mut experiment.plan);
-    let asked = asked("flags", Some(&shown), &options, &experiment);
-    Ok(LoadedExperiment { experiment, equivalent: Some(shown), asked: Some(asked), files })
+    let options = Options { criteria: Vec::new(), warm_up: None, ..options };
+    let world = (Surroundings::here(), Installed::here());
+    let mut parsed = parse("flags", &text, world, &options)?;
+    run.protect(&mut parsed.experiment.plan);
+    let asked = asked("flags", Some(&shown), &options, &parsed.experiment);
+    Ok(LoadedExperiment { equivalent: Some(shown), ..parsed.asked(asked) })
 }
 
 fn flags_refused(problems: &[String]) -> Problem {
@@ -178,18 +195,18 @@ fn flags_refused(problems: &[String]) -> Problem {
     Problem::experiment(lines.join("\n") + "\n  hint: `proofload run --help` shows every flag")
 }
 
-/// The experiment, and the files that it names.
+/// The experiment, without how it was requested.
 fn parse(
     name: &str,
     text: &str,
-    inputs: Surroundings,
+    (inputs, known): (Surroundings, Installed),
     options: &Options,
-) -> Result<(Experiment, Vec<PathBuf>), Problem> {
-    let known = Installed(Systems::here());
+) -> Result<LoadedExperiment, Problem> {
     let world = ExperimentContext { inputs: &inputs, known: &known };
     let experiment = experiment::load(name, text, world, options)
         .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))?;
-    Ok((experiment, inputs.named()))
+    let (files, systems) = (inputs.named(), known.reported());
+    Ok(LoadedExperiment { experiment, equivalent: None, asked: None, files, systems })
 }
 
 fn options(flags: &PlanFlags) -> Options {
@@ -256,6 +273,7 @@ fn url_run(args: &RunArgs) -> UrlRun {
         key: connection.key.as_deref().map(text),
         insecure: connection.insecure,
         criteria: args.plan.criteria.clone(),
+        is_search: false,
     }
 }
 

@@ -4,11 +4,11 @@ use engine::StopSignal;
 use fleet::connection::FleetError;
 use fleet::coordinator::{Fleet, FleetAddress, User};
 use fleet::protocol::Task;
-use plan::plan::Plan;
+use plan::plan::Arm;
 use plan::plan_share::PlanShare;
 use plan::units::parse_duration;
 
-use crate::cli::ShareFlags;
+use crate::cli::FleetFlags;
 use crate::execution::TrialOptions;
 use crate::exit::Exit;
 use crate::live::LiveView;
@@ -20,7 +20,7 @@ use crate::shipping::{Shipment, pack};
 /// Where the agents are; `None` for a run without.
 ///
 /// Errors: a name or time is wrong
-pub fn address(flags: &ShareFlags) -> Result<Option<FleetAddress>, Problem> {
+pub fn address(flags: &FleetFlags) -> Result<Option<FleetAddress>, Problem> {
     let (Some(servers), Some(agents)) = (flags.via.clone(), flags.agents) else { return Ok(None) };
     let within = parse_duration(&flags.agents_within).ok_or_else(|| {
         let given = &flags.agents_within;
@@ -53,8 +53,6 @@ pub fn gather(
     stop: &StopSignal,
     live: &mut LiveView,
 ) -> Result<Fleet, Problem> {
-    let plan = &loaded.experiment.plan;
-    check(plan, address.agents)?;
     let request = loaded.asked.clone().ok_or_else(|| {
         Problem::usage("this experiment is part of the program, and cannot be sent to agents")
     })?;
@@ -83,7 +81,8 @@ pub fn gather(
         of: address.agents,
         request,
         files,
-        plan_hash: plan.hash(),
+        systems: loaded.systems.clone(),
+        plan_hash: loaded.experiment.plan.hash(),
         no_realtime: !options.real_time,
     };
     let contents: Vec<(String, Vec<u8>)> = contents;
@@ -92,19 +91,12 @@ pub fn gather(
     Ok(fleet)
 }
 
-/// Checks that agents can perform the plan.
+/// Checks that so many agents can perform these arms.
 ///
 /// Errors: why they cannot
-fn check(plan: &Plan, agents: u32) -> Result<(), Problem> {
+pub fn check<'a>(arms: impl IntoIterator<Item = &'a Arm>, agents: u32) -> Result<(), Problem> {
     let share = PlanShare { number: 1, of: agents };
-    let refused = plan.arms.iter().find_map(|arm| sharing::refusal(share, arm));
-    let refused = refused.or_else(|| {
-        plan.is_duet().then(|| {
-            let what = "agents perform one trial at a time, and this design has duets";
-            (what.to_owned(), "leave out `duet` in `[design]`")
-        })
-    });
-    match refused {
+    match arms.into_iter().find_map(|arm| sharing::refusal(share, arm)) {
         Some((what, hint)) => {
             Err(Problem::usage(what).during("dividing the plan among agents").hint(hint))
         }

@@ -42,7 +42,7 @@ impl ShareRun {
         if !self.is_shared() {
             return Ok(());
         }
-        let refused = plan.arms.iter().find_map(|arm| refusal(self.share, arm));
+        let refused = plan.arms.iter().find_map(|arm| processes(arm).or(refusal(self.share, arm)));
         match refused.or_else(|| rule(plan)).or_else(|| self.far()) {
             Some((what, hint)) => {
                 Err(Problem::usage(what).during("dividing the plan into shares").hint(hint))
@@ -93,15 +93,20 @@ pub fn agent_facts(share: PlanShare, measure_from_ns: u64) -> AgentFacts {
     }
 }
 
-/// Why an arm cannot be performed in shares, and what to do.
-pub fn refusal(share: PlanShare, arm: &Arm) -> Option<(String, &'static str)> {
+/// Why shares without a coordinator cannot perform an arm, and what to do.
+fn processes(arm: &Arm) -> Option<(String, &'static str)> {
     if arm.system.is_some() || !arm.services.is_empty() || !arm.observers.is_empty() {
         return Some((
             "a share starts no processes, and this experiment has a system, services or observers"
                 .to_owned(),
-            "start them once for all machines, and name the address in `[target] url`",
+            "start them once for all machines, and name the address in `[target] url`; or use `--agents`",
         ));
     }
+    None
+}
+
+/// Why an arm cannot be performed in shares, and what to do.
+pub fn refusal(share: PlanShare, arm: &Arm) -> Option<(String, &'static str)> {
     Some((share.refusal(arm)?, "use fewer shares, or a larger load"))
 }
 

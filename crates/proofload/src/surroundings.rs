@@ -2,7 +2,7 @@
 //! installation.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -71,9 +71,41 @@ impl Inputs for Surroundings {
     }
 }
 
-/// The protocols of this build, and the systems of the installed programs.
+/// The protocols of this build, and systems.
 #[derive(Debug)]
-pub struct Installed(pub Systems);
+pub struct Installed {
+    systems: SystemSource,
+    /// What was reported on each request for names, in order.
+    reported: RefCell<Vec<Option<ReportedNames>>>,
+}
+
+/// Who knows systems.
+#[derive(Debug)]
+enum SystemSource {
+    /// The installed programs.
+    Programs(Systems),
+    /// A coordinator has asked its own, and checked the settings: the answers that are left.
+    Coordinator(RefCell<VecDeque<Option<ReportedNames>>>),
+}
+
+impl Installed {
+    /// The systems of the installed programs.
+    pub fn here() -> Self {
+        Self { systems: SystemSource::Programs(Systems::here()), reported: RefCell::default() }
+    }
+
+    /// The systems of a coordinator. Loading the same experiment asks for the same names in the same order; no program
+    /// is started.
+    pub fn as_reported(names: &[Option<ReportedNames>]) -> Self {
+        let left = RefCell::new(names.iter().cloned().collect());
+        Self { systems: SystemSource::Coordinator(left), reported: RefCell::default() }
+    }
+
+    /// What was reported so far.
+    pub fn reported(self) -> Vec<Option<ReportedNames>> {
+        self.reported.into_inner()
+    }
+}
 
 impl KnownNames for Installed {
     fn protocols(&self) -> &[&str] {
@@ -81,11 +113,17 @@ impl KnownNames for Installed {
     }
 
     fn find(&self, system: &str) -> Result<(), NoSystem> {
-        self.0.find(system)
+        match &self.systems {
+            SystemSource::Programs(programs) => programs.find(system),
+            SystemSource::Coordinator(_) => Ok(()),
+        }
     }
 
     fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
-        self.0.settings(system, set)
+        match &self.systems {
+            SystemSource::Programs(programs) => programs.settings(system, set),
+            SystemSource::Coordinator(_) => Vec::new(),
+        }
     }
 
     fn reported_names(
@@ -93,7 +131,12 @@ impl KnownNames for Installed {
         system: &str,
         set: &BTreeMap<String, String>,
     ) -> Option<ReportedNames> {
-        self.0.reported_names(system, set)
+        let names = match &self.systems {
+            SystemSource::Programs(programs) => programs.reported_names(system, set),
+            SystemSource::Coordinator(left) => left.borrow_mut().pop_front().flatten(),
+        };
+        self.reported.borrow_mut().push(names.clone());
+        names
     }
 
     fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {

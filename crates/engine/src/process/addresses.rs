@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use plan::target::Target;
+use serde::{Deserialize, Serialize};
 
 use super::error::ProcessError;
 
 /// Addresses known so far, by the name of the process and the name of the listener.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
     known: BTreeMap<String, ProcessAddresses>,
     expected: BTreeSet<String>,
 }
 
 /// Addresses of one process.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProcessAddresses {
     /// Value of `{NAME}`.
     pub main: Option<String>,

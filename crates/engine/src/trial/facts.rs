@@ -8,6 +8,7 @@ use plan::schedule::nanos;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
 use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, TrialFacts};
 
+use super::host::TrialEnd;
 use super::setup::Setup;
 use crate::driver::Driver;
 use crate::transport::{Address, Endpoint};
@@ -38,7 +39,6 @@ pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     workload: &Workload<D>,
     reports: &[WorkerReport],
-    abort: Option<Abort>,
     ended_early: Option<&EarlyEnd>,
 ) -> TrialFacts {
     let mut totals = Totals::new(&workload.layout);
@@ -71,25 +71,30 @@ pub(super) fn join<D: Driver>(
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
-        // A failed process also stops the workers. After a stop by the user, the failure decides nothing.
-        interrupted: match abort {
-            None => reports.iter().any(|report| report.interrupted),
-            Some(_) => setup.stop.requests() > 0,
-        },
-        // An aborted trial was not ended because of its results.
-        early_end: ended_early.filter(|_| abort.is_none()).cloned(),
-        died_as: abort.as_ref().and_then(|abort| abort.role),
-        died_at_ns: abort.as_ref().and_then(|abort| {
-            Some(abort.at?.cast_signed() - workload.timeline.measure_from.cast_signed())
-        }),
-        last_words: abort.as_ref().map(|abort| abort.last_words.clone()).unwrap_or_default(),
-        died: abort.map(|abort| abort.why),
+        interrupted: reports.iter().any(|report| report.interrupted),
+        early_end: ended_early.cloned(),
+        died_as: None,
+        died_at_ns: None,
+        last_words: Vec::new(),
+        died: None,
         faults: Vec::new(),
         first_failures: Vec::new(),
         agent: None,
         merged_from: 0,
         confidence: stats::quantile::CONFIDENCE,
     }
+}
+
+/// Adds that a trial was aborted.
+pub(super) fn abort(trial: &mut TrialFacts, abort: Abort, end: TrialEnd<'_>) {
+    let measure_from = end.measure_from.cast_signed();
+    trial.died = Some(abort.why);
+    trial.died_as = abort.role;
+    trial.died_at_ns = abort.at.map(|at| at.cast_signed() - measure_from);
+    trial.last_words = abort.last_words;
+    // Neither its results nor the user ended it, unless the user did.
+    trial.early_end = None;
+    trial.interrupted = end.stopped;
 }
 
 /// Where every planned operation went.

@@ -5,14 +5,15 @@
 //! [`run_together`] and [`run_virtual_together`] run several trials at once. Not here: the loop over trials, and
 //! any judgement.
 //!
-//! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `preparation`, `polling`, `scheduling`
-//! and `supervisor`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`), and the facts at the
+//! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `preparation`, `polling`, `scheduling`,
+//! `supervisor` and `host`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`), and the facts at the
 //! end (`facts`, `observers`).
 
 mod collector;
 mod completion_rate;
 mod error;
 mod facts;
+mod host;
 mod observers;
 mod polling;
 mod preparation;
@@ -29,6 +30,7 @@ use record::event::Event;
 use record::{AllFailed, RawSample, Window};
 
 pub use error::TrialError;
+pub use host::{Host, OnHostEvent, TrialEnd};
 pub use real::{run_together, run_trial};
 pub use setup::{Setup, Start, layout, progress_span};
 pub use virtual_run::{run_virtual, run_virtual_together};

@@ -2,32 +2,30 @@
 //! caller's thread.
 
 use std::cell::RefCell;
-use std::time::Duration;
 
-use record::event::{Event, EventKind, Phase};
+use record::event::EventKind;
 use record::summary::Placement;
 use record::{EarlyEnd, TrialFacts};
 
 use super::collector::{Collector, OutputSink};
 use super::facts::Abort;
+use super::host::Host;
 use super::preparation::CompiledMix;
 use super::scheduling::{Circumstances, SchedulingRequest, TargetPlacement, is_closed};
 use super::setup::{PreparedMix, Setup, Start, workloads};
-use super::supervisor::{FaultSchedule, ProcessFailure, SelfCheckState, Supervisor};
+use super::supervisor::{SelfCheckState, Supervisor};
 use super::threads::{ThreadSettings, WorkerResults, WorkerThreads, timing};
-use super::{TrialError, TrialOutput, facts, observers, polling, preparation};
+use super::{TrialError, TrialOutput, facts, polling, preparation};
 use crate::clock::monotonic;
 use crate::driver::Driver;
 use crate::placement::{self, Aside};
-use crate::process::{Launcher, Processes};
+use crate::process::{Addresses, Launcher};
 use crate::selfcheck::real_time_share;
 use crate::transport::Endpoint;
 use crate::worker::Workload;
 
 /// Time from starting the threads to the first intended start; the threads must be ready by then.
 const LEAD: u64 = 100_000_000;
-/// Time limit for the answer of an observer.
-const OBSERVE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Executes a trial in real time. Blocks the caller's thread, and calls `on` on it.
 ///
@@ -58,9 +56,8 @@ pub fn run_together<D: Driver>(
     let launcher = Launcher { cores: placement.systems.clone(), ..launcher.clone() };
     announce(setups, on);
     let stopped = || setups.iter().any(|setup| setup.stop.requests() > 0);
-    let started = setups.iter().map(|setup| launcher.start(setup.arm, &stopped));
-    let mut processes = started.collect::<Result<Vec<_>, _>>()?;
-    let mixes = setups.iter().zip(&processes).map(|(setup, own)| prepare(setup, own));
+    let mut host = Host::start(&launcher, setups.iter().map(|setup| setup.arm), &stopped)?;
+    let mixes = setups.iter().zip(host.addresses()).map(|(setup, known)| prepare(setup, known));
     let mixes = mixes.collect::<Result<Vec<_>, _>>()?;
     for (setup, mix) in setups.iter().zip(&mixes) {
         if let Some(preparation) = &setup.arm.setup {
@@ -69,16 +66,14 @@ pub fn run_together<D: Driver>(
         }
     }
     let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
-    let targets = targets::<D>(&processes, &mixes, &placement);
+    let targets = targets::<D>(&host, &mixes, &placement);
     let timing = timing(busy_poll)?;
     let workloads = workloads(setups, mixes, placement.workers.len(), start(&setups[0])?);
     let sink: OutputSink<'_> = RefCell::new(&mut *on);
     let mut collectors: Vec<Collector<'_>> =
         workloads.iter().map(|workload| Collector::new(workload, &sink)).collect();
-    for ((collector, setup), own) in collectors.iter_mut().zip(setups).zip(&processes) {
-        for (name, pids) in own.pids() {
-            collector.event(monotonic(), EventKind::ProcessReady { name, pids });
-        }
+    host.introduce(&mut |side, at, kind| collectors[side].event(at, kind));
+    for (collector, setup) in collectors.iter_mut().zip(setups) {
         let (at, wall_clock) = dated(setup.calendar);
         collector.event(at, EventKind::Dated { wall_clock });
     }
@@ -93,21 +88,19 @@ pub fn run_together<D: Driver>(
     let request = SchedulingRequest::of(circumstances);
     let settings = ThreadSettings { cores: &placement.workers, busy_poll, request };
     let threads = WorkerThreads::start(&workloads, settings, &stops)?;
-    let (failure, check, own) = (None, SelfCheckState::NotStarted, &mut processes[..]);
-    let faults = setups.iter().map(|setup| FaultSchedule::new(&setup.arm.faults)).collect();
-    let mut supervisor =
-        Supervisor { processes: own, stops, timing, placement, failure, check, faults };
+    let check = SelfCheckState::NotStarted;
+    let mut supervisor = Supervisor { host: &mut host, stops, timing, placement, check };
     supervisor.run(workloads[0].timeline, &mut collectors, &threads);
-    let Supervisor { failure, check, faults, .. } = supervisor;
+    let Supervisor { check, .. } = supervisor;
     let mut results = threads.join();
     results.notes.extend(refused);
     for (setup, workload) in setups.iter().zip(&workloads) {
         results.notes.extend(tear_down(setup, workload)?);
     }
-    let results = TrialResults { failure, check, faults, workers: results };
-    let sides = setups.iter().zip(&workloads).zip(&processes);
-    let trials = sides.zip(&mut collectors).map(|(((setup, workload), own), collector)| {
-        let trial = results.trial(setup, workload, own, collector.ended_early());
+    let results = TrialResults { host, check, workers: results };
+    let sides = setups.iter().zip(&workloads);
+    let trials = sides.zip(&mut collectors).map(|((setup, workload), collector)| {
+        let trial = results.trial(setup, workload, collector.ended_early());
         collector.finish(trial, monotonic())
     });
     Ok(trials.collect())
@@ -160,9 +153,8 @@ fn tear_down<D: Driver>(
 
 /// The results after all workers have ended.
 struct TrialResults {
-    failure: Option<ProcessFailure>,
+    host: Host,
     check: SelfCheckState,
-    faults: Vec<FaultSchedule>,
     workers: WorkerResults,
 }
 
@@ -172,15 +164,15 @@ impl TrialResults {
         &self,
         setup: &Setup<'_, D>,
         workload: &Workload<D>,
-        processes: &Processes,
         ended_early: Option<&EarlyEnd>,
     ) -> TrialFacts {
-        let failure = self.failure.as_ref().map(|failure| failure.abort_of(workload.side));
-        // A failed worker of the generator says nothing about the processes.
-        let abort = self.workers.died.clone().map(Abort::worker).or(failure);
         let reports = &self.workers.reports[workload.side];
-        let mut trial = facts::join(setup, workload, reports, abort, ended_early);
-        trial.faults.clone_from(&self.faults[workload.side].done);
+        let mut trial = facts::join(setup, workload, reports, ended_early);
+        let end = setup.ending(workload);
+        // A failed worker of the generator says nothing about the processes.
+        if let Some(why) = &self.workers.died {
+            facts::abort(&mut trial, Abort::worker(why.clone()), end);
+        }
         if let SelfCheckState::Done(generator, kernel) = &self.check {
             (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());
         }
@@ -188,7 +180,7 @@ impl TrialResults {
         trial.generator.notes.extend_from_slice(&self.workers.notes);
         trial.generator.notes.extend(workload.notes());
         trial.generator.notes.extend(facts::address_notes(workload, reports));
-        add_processes(&mut trial, processes, &workload.layout.items);
+        self.host.complete(workload.side, &mut trial, end);
         trial
     }
 }
@@ -204,21 +196,17 @@ fn place<D: Driver>(setups: &[Setup<'_, D>]) -> Result<Placement, TrialError> {
 
 fn announce<D: Driver>(setups: &[Setup<'_, D>], on: &mut dyn FnMut(usize, TrialOutput)) {
     for (side, setup) in setups.iter().enumerate() {
-        // The measure phase is not dated yet: how long launching takes is not known.
-        let at_ns = -setup.lead_ns().cast_signed();
-        for kind in [setup.started(), EventKind::PhaseEntered { phase: Phase::Launch }] {
-            on(side, TrialOutput::Event(Event { at_ns, kind }));
-        }
+        setup.launched().into_iter().for_each(|event| on(side, TrialOutput::Event(event)));
     }
 }
 
 /// Where the targets run, and the processes that were started for them.
 fn targets<D: Driver>(
-    processes: &[Processes],
+    host: &Host,
     mixes: &[PreparedMix<D>],
     placement: &Placement,
 ) -> TargetPlacement {
-    let nothing_started = processes.iter().all(|own| own.pids().is_empty());
+    let nothing_started = host.is_empty();
     let mut endpoints = mixes.iter().flat_map(|mix| &mix.endpoints);
     match nothing_started && !endpoints.any(Endpoint::is_on_this_machine) {
         true => TargetPlacement::OtherMachines,
@@ -230,20 +218,10 @@ fn targets<D: Driver>(
 /// Fills in the targets' placeholders, resolves the targets, and compiles the mix for them.
 fn prepare<D: Driver>(
     setup: &Setup<'_, D>,
-    processes: &Processes,
+    addresses: &Addresses,
 ) -> Result<PreparedMix<D>, TrialError> {
-    let addresses = processes.addresses();
     let targets = setup.arm.targets.iter().map(|target| addresses.fill_target(target));
     let targets = targets.collect::<Result<Vec<_>, _>>()?;
     let endpoints = targets.iter().map(Endpoint::resolve).collect::<Result<Vec<_>, _>>()?;
     Ok(PreparedMix { endpoints, operations: setup.compile(&targets)? })
-}
-
-/// Adds the usage of processes, and the counts of the observers among them.
-fn add_processes(trial: &mut TrialFacts, processes: &Processes, items: &[Vec<String>]) {
-    trial.systems = processes.facts();
-    let observations = processes.observe(OBSERVE_WITHIN);
-    let (counted, notes) = observers::observed(observations, &trial.totals, items);
-    trial.observers = counted;
-    trial.generator.notes.extend(notes);
 }

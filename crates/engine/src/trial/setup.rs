@@ -10,10 +10,11 @@ use plan::plan::{Arm, TrialPlan};
 use plan::plan_share::PlanShare;
 use plan::schedule::{Schedule, nanos};
 use plan::target::Target;
-use record::event::EventKind;
+use record::event::{Event, EventKind, Phase};
 use record::{JourneyLayout, Layout, WindowSpan};
 
 use super::TrialError;
+use super::host::TrialEnd;
 use crate::driver::{CompileContext, Driver};
 use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Endpoint;
@@ -90,9 +91,25 @@ impl<D: Driver> Setup<'_, D> {
         self.arm.load.warm_up.length()
     }
 
+    /// How it ended.
+    pub(super) fn ending<'w>(&self, workload: &'w Workload<D>) -> TrialEnd<'w> {
+        TrialEnd {
+            measure_from: workload.timeline.measure_from,
+            stopped: self.stop.requests() > 0,
+            items: &workload.layout.items,
+        }
+    }
+
     /// Nanoseconds from the start of the trial to that of the measure phase.
     pub fn lead_ns(&self) -> u64 {
         nanos(self.arm.load.ramp_up() + self.warm_up())
+    }
+
+    /// The first events of the trial. The measure phase is not dated yet: how long launching takes is not known.
+    pub fn launched(&self) -> [Event; 2] {
+        let at_ns = -self.lead_ns().cast_signed();
+        let launch = EventKind::PhaseEntered { phase: Phase::Launch };
+        [self.started(), launch].map(|kind| Event { at_ns, kind })
     }
 
     /// The first event of the trial.
@@ -198,7 +215,7 @@ impl<D: Driver> Setup<'_, D> {
     ///
     /// An open load of n operations lasts until the next one would begin; so n operations at a
     /// constant rate last n periods. Costs one walk through the schedule.
-    fn measure_ns(&self) -> Option<u64> {
+    pub fn measure_ns(&self) -> Option<u64> {
         let load = &self.arm.load;
         match (load.stop, &load.model) {
             (Stop::Duration { after }, _) => Some(nanos(after)),

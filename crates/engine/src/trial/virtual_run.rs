@@ -65,11 +65,12 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let runtime = clock.runtime()?;
     let all = execute(setups, &workloads, clock, network, &mut collectors);
     let (reports, died) = runtime.block_on(all);
-    let abort = died.map(Abort::worker);
     let sides = setups.iter().zip(&workloads).zip(&reports);
     let trials = sides.zip(&mut collectors).map(|(((setup, workload), reports), collector)| {
-        let mut trial =
-            facts::join(setup, workload, reports, abort.clone(), collector.ended_early());
+        let mut trial = facts::join(setup, workload, reports, collector.ended_early());
+        if let Some(why) = &died {
+            facts::abort(&mut trial, Abort::worker(why.clone()), setup.ending(workload));
+        }
         trial.generator.notes.extend(workload.notes());
         collector.finish(trial, clock.now())
     });

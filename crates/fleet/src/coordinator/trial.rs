@@ -1,11 +1,12 @@
-//! One trial that agents perform together.
+//! Trials that agents perform together, and the processes that run here meanwhile.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::clock::monotonic;
-use engine::trial::TrialOutput;
+use engine::trial::{Host, TrialOutput};
 use engine::{EndSignal, StopSignal};
+use record::event::{Event, EventKind};
 use record::summary::AgentFacts;
 use record::{EarlyEnd, Layout, TrialFacts, WindowSpan};
 
@@ -13,7 +14,7 @@ use super::{Fleet, Member};
 use crate::connection::FleetError;
 use crate::merger::OutputMerger;
 use crate::partial::PartialTotals;
-use crate::protocol::{AgentInfo, Command, Dispatch, Output, Report};
+use crate::protocol::{AgentInfo, Assignment, Command, Dispatch, Output, Report};
 
 /// Time limit for the agents to get ready: `[setup]` may take long.
 const READY_WITHIN: Duration = Duration::from_mins(10);
@@ -32,23 +33,47 @@ const PATIENCE_NS: u64 = 300_000_000_000;
 /// Time between two looks at signals and agents.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Trials that agents perform at the same time.
+pub struct RemoteTrials<'a> {
+    /// At least one.
+    pub trials: Vec<RemoteTrial<'a>>,
+    /// Their processes, which run here.
+    pub host: &'a mut Host,
+    /// From the start of the load to that of the measure phase.
+    pub lead_ns: u64,
+    /// Length of the measure phase; `None` where answers decide.
+    pub measure_ns: Option<u64>,
+    /// Time limit of an operation.
+    pub timeout_ns: u64,
+    /// The user's signal to stop.
+    pub stop: StopSignal,
+    /// The signal to end the measure phase early.
+    pub end: EndSignal,
+}
+
 /// A trial for agents.
 #[derive(Debug)]
 pub struct RemoteTrial<'a> {
-    /// Number of the trial.
-    pub trial: u32,
+    /// What agents need to know of it.
+    pub assignment: Assignment,
     /// Names of what it records.
     pub layout: &'a Layout,
     /// Length of a window.
     pub window_ns: u64,
     /// The time that progress shows.
     pub span: WindowSpan,
-    /// From the start of the load to the last possible end; `None` where answers decide.
-    pub length_ns: Option<u64>,
-    /// The user's signal to stop.
-    pub stop: StopSignal,
-    /// The signal to end the measure phase early.
-    pub end: EndSignal,
+}
+
+/// Receives the merged output of trials, with the place of each among those that run at the same time.
+pub type OnMerged<'a> = dyn FnMut(usize, TrialOutput) + 'a;
+
+/// What agents have performed.
+#[derive(Debug)]
+pub struct Performed {
+    /// By trial, then by agent.
+    pub results: Vec<Vec<ShareResult>>,
+    /// When the measure phase began, on CLOCK_MONOTONIC here.
+    pub measure_from: u64,
 }
 
 /// The result of one agent.
@@ -78,63 +103,143 @@ impl State {
     }
 }
 
+/// A trial while it runs.
+struct Side<'a> {
+    trial: &'a RemoteTrial<'a>,
+    /// By agent.
+    states: Vec<State>,
+    merger: OutputMerger,
+    /// No agent of ours reports a window beyond this.
+    last_window: u64,
+}
+
+impl<'a> Side<'a> {
+    fn new(trial: &'a RemoteTrial<'a>, agents: usize, length_ns: Option<u64>) -> Self {
+        let running = || State::Running(Box::new(PartialTotals::new(trial.layout)));
+        let windows = |length: u64| length / trial.window_ns.max(1) + 1;
+        Self {
+            trial,
+            states: (0..agents).map(|_| running()).collect(),
+            merger: OutputMerger::new(agents, trial.layout, trial.window_ns, trial.span),
+            last_window: length_ns.map_or(MOST_WINDOWS, windows),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.states.iter().any(|state| matches!(state, State::Running(_)))
+    }
+
+    /// Nothing more comes from this agent.
+    fn lose(&mut self, agent: usize) -> Vec<TrialOutput> {
+        self.states[agent].lose(self.trial.layout);
+        self.merger.end(agent)
+    }
+
+    /// Takes a report of a running agent; returns what that completes.
+    fn take(&mut self, agent: usize, report: Report, read: &ReadFacts<'_>) -> Vec<TrialOutput> {
+        let Some(State::Running(partial)) = self.states.get_mut(agent) else { return Vec::new() };
+        match report {
+            Report::Output(Output::Part(window) | Output::Window(window))
+                if window.number > self.last_window =>
+            {
+                self.lose(agent)
+            }
+            Report::Output(Output::Part(window)) => {
+                partial.add(&window);
+                self.merger.part(agent, window)
+            }
+            Report::Output(Output::Window(window)) => {
+                partial.add(&window);
+                self.merger.receive(agent, TrialOutput::Window(window))
+            }
+            Report::Output(Output::Event(event)) => {
+                self.merger.receive(agent, TrialOutput::Event(event))
+            }
+            Report::Output(Output::AllFailed(failed)) => {
+                self.merger.receive(agent, TrialOutput::AllFailed(failed))
+            }
+            Report::Ended { facts } => match read(&facts) {
+                Some(facts) => {
+                    self.states[agent] = State::Ended(Box::new(facts));
+                    self.merger.end(agent)
+                }
+                None => self.lose(agent),
+            },
+            Report::CouldNotBegin(_) => self.lose(agent),
+            Report::Loaded | Report::Refused(_) | Report::Ready => Vec::new(),
+        }
+    }
+}
+
+/// Reads the facts of a trial that an agent has stored.
+type ReadFacts<'a> = dyn Fn(&str) -> Option<TrialFacts> + 'a;
+
 impl Fleet {
-    /// Lets all agents perform a trial, and calls `on` with the merged output.
+    /// Lets all agents perform trials at the same time, and calls `on` with the merged output of each.
     ///
-    /// Errors: it could not begin; nothing was sent then
+    /// Errors: they could not begin; nothing was sent then
     pub fn perform(
         &self,
-        trial: &RemoteTrial<'_>,
-        on: &mut dyn FnMut(TrialOutput),
-    ) -> Result<Vec<ShareResult>, FleetError> {
-        let begun = self.begin(trial);
-        let start = match begun {
-            Ok(start) => start,
-            Err(error) => {
-                self.command_all(&Command::CallOff);
-                return Err(error);
+        together: &mut RemoteTrials<'_>,
+        on: &mut OnMerged<'_>,
+    ) -> Result<Performed, FleetError> {
+        let begun = self.begin(together);
+        let start = begun.inspect_err(|_| self.command_all(&Command::CallOff))?;
+        let RemoteTrials { trials, host, lead_ns, measure_ns, timeout_ns, stop, end } = together;
+        let length = measure_ns.map(|measured| measured + *lead_ns + *timeout_ns);
+        let side = |trial| Side::new(trial, self.members.len(), length);
+        let mut sides: Vec<Side<'_>> = trials.iter().map(side).collect();
+        let give_up = length.map(|length| start + length + PATIENCE_NS);
+        let measure_from = start + *lead_ns;
+        let measure_to = measure_ns.map_or(u64::MAX, |measured| measure_from + measured);
+        let read = |name: &str| self.read_facts(name);
+        let mut signals = Signals { stop: stop.clone(), end: end.clone(), given: Given::default() };
+        introduce(host, measure_from, on);
+        while sides.iter().any(Side::is_running) {
+            signals.pass_on(self);
+            let now = monotonic();
+            if watch(host, now, (measure_from, measure_to), on) {
+                // The trial cannot go on without it.
+                self.command_all(&Command::Stop { requests: 2 });
             }
-        };
-        let running = || State::Running(Box::new(PartialTotals::new(trial.layout)));
-        let mut states: Vec<State> = self.members.iter().map(|_| running()).collect();
-        let mut merger =
-            OutputMerger::new(self.members.len(), trial.layout, trial.window_ns, trial.span);
-        let give_up = trial.length_ns.map(|length| start + length + PATIENCE_NS);
-        let windows = |length: u64| length / trial.window_ns.max(1) + 1;
-        let limit = trial.length_ns.map_or(MOST_WINDOWS, windows);
-        let mut signalled = Signalled::default();
-        while states.iter().any(|state| matches!(state, State::Running(_))) {
-            signalled.pass_on(self, trial);
-            match self.reports.recv_timeout(TICK) {
-                Ok(dispatch) if dispatch.trial == trial.trial => {
-                    self.take(dispatch, (trial.layout, limit), (&mut states, &mut merger), on);
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            let fault = host.next_fault(measure_from);
+            let patience =
+                fault.map_or(TICK, |at| TICK.min(Duration::from_nanos(at.saturating_sub(now))));
+            match self.reports.recv_timeout(patience) {
+                Ok(dispatch) => self.take(dispatch, &mut sides, &read, (host, on)),
+                Err(RecvTimeoutError::Timeout) => {}
                 // The receiving task ends with the runtime alone.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             let too_late = give_up.is_some_and(|at| monotonic() > at)
-                || signalled.hurried.is_some_and(|at| monotonic() > at + HURRY_NS);
-            for place in self.silent(&states, too_late) {
-                states[place].lose(trial.layout);
-                merger.end(place).into_iter().for_each(&mut *on);
+                || signals.given.hurried.is_some_and(|at| monotonic() > at + HURRY_NS);
+            for (place, side) in sides.iter_mut().enumerate() {
+                for agent in self.silent(&side.states, too_late) {
+                    side.lose(agent).into_iter().for_each(|output| on(place, output));
+                }
             }
         }
+        host.end_measure();
         let end = monotonic();
-        let results = self.members.iter().zip(states);
-        Ok(results.map(|(member, state)| result(member, state, (start, end))).collect())
+        watch(host, end, (measure_from, measure_to), on);
+        let result = |(member, state)| result(member, state, (start, end));
+        let of_side = |side: Side<'_>| self.members.iter().zip(side.states).map(result).collect();
+        Ok(Performed { results: sides.into_iter().map(of_side).collect(), measure_from })
     }
 
     /// Everything up to the instant at which all begin, which is returned.
-    fn begin(&self, trial: &RemoteTrial<'_>) -> Result<u64, FleetError> {
-        let stopped = || trial.stop.requests() > 0;
+    fn begin(&self, together: &RemoteTrials<'_>) -> Result<u64, FleetError> {
+        let stopped = || together.stop.requests() > 0;
         if let Some(lost) = self.members.iter().find(|member| self.is_lost(member)) {
             return Err(FleetError::new(format!("{} was lost", lost.name())));
         }
+        let assignments: Vec<_> =
+            together.trials.iter().map(|trial| trial.assignment.clone()).collect();
+        let first = assignments.first().map_or(0, |assignment| assignment.trial.index);
         for member in &self.members {
-            self.command(member, &Command::Prepare { trial: trial.trial })?;
+            self.command(member, &Command::Prepare(assignments.clone()))?;
         }
-        self.all_report(READY_WITHIN, trial.trial, &stopped, &|report| match report {
+        self.all_report(READY_WITHIN, first, &stopped, &|report| match report {
             Report::Ready => Some(Ok(())),
             Report::CouldNotBegin(why) => Some(Err(why.clone())),
             _ => None,
@@ -159,48 +264,27 @@ impl Fleet {
     fn take(
         &self,
         dispatch: Dispatch,
-        (layout, limit): (&Layout, u64),
-        (states, merger): (&mut [State], &mut OutputMerger),
-        on: &mut dyn FnMut(TrialOutput),
+        sides: &mut [Side<'_>],
+        read: &ReadFacts<'_>,
+        (host, on): (&mut Host, &mut OnMerged<'_>),
     ) {
-        let Some(place) = (dispatch.share as usize).checked_sub(1) else { return };
-        let Some(State::Running(partial)) = states.get_mut(place) else { return };
-        match dispatch.report {
-            Report::Output(output) => {
-                let output = match output {
-                    Output::Part(window) | Output::Window(window) if window.number > limit => {
-                        // No agent of ours reports that.
-                        states[place].lose(layout);
-                        return merger.end(place).into_iter().for_each(on);
-                    }
-                    Output::Part(window) => {
-                        partial.add(&window);
-                        return merger.part(place, window).into_iter().for_each(on);
-                    }
-                    Output::Window(window) => {
-                        partial.add(&window);
-                        TrialOutput::Window(window)
-                    }
-                    Output::Event(event) => TrialOutput::Event(event),
-                    Output::AllFailed(failed) => TrialOutput::AllFailed(failed),
-                };
-                merger.receive(place, output).into_iter().for_each(on);
+        let is_of = |side: &Side<'_>| side.trial.assignment.trial.index == dispatch.trial;
+        let place = sides.iter().position(is_of);
+        let Some((place, agent)) = place.zip((dispatch.share as usize).checked_sub(1)) else {
+            return;
+        };
+        for output in sides[place].take(agent, dispatch.report, read) {
+            if let TrialOutput::Event(Event { kind: EventKind::EndedEarly(_), .. }) = &output {
+                host.end_measure();
             }
-            Report::Ended { facts } => {
-                let read = || self.runtime.block_on(self.store.read(&facts)).ok();
-                let read = (0..READS).find_map(|_| read());
-                match read.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-                    Some(facts) => states[place] = State::Ended(Box::new(facts)),
-                    None => states[place].lose(layout),
-                }
-                merger.end(place).into_iter().for_each(on);
-            }
-            Report::CouldNotBegin(_) => {
-                states[place].lose(layout);
-                merger.end(place).into_iter().for_each(on);
-            }
-            Report::Loaded | Report::Refused(_) | Report::Ready => {}
+            on(place, output);
         }
+    }
+
+    fn read_facts(&self, name: &str) -> Option<TrialFacts> {
+        let read = || self.runtime.block_on(self.store.read(name)).ok();
+        let read = (0..READS).find_map(|_| read());
+        serde_json::from_slice(&read?).ok()
     }
 
     /// The running agents that are lost.
@@ -212,30 +296,64 @@ impl Fleet {
     }
 }
 
-/// Signals that the agents were given.
+/// Passes on an event of a process.
+fn event(at: u64, measure_from: u64, kind: EventKind) -> TrialOutput {
+    TrialOutput::Event(Event { at_ns: at.cast_signed() - measure_from.cast_signed(), kind })
+}
+
+fn introduce(host: &Host, measure_from: u64, on: &mut OnMerged<'_>) {
+    host.introduce(&mut |place, at, kind| on(place, event(at, measure_from, kind)));
+}
+
+/// Watches the processes of the trials; returns whether one has died.
+fn watch(
+    host: &mut Host,
+    now: u64,
+    (measure_from, measure_to): (u64, u64),
+    on: &mut OnMerged<'_>,
+) -> bool {
+    if now >= measure_from {
+        host.begin_measure();
+    }
+    if now >= measure_to {
+        host.end_measure();
+    }
+    let on = &mut |place: usize, at, kind| on(place, event(at, measure_from, kind));
+    host.inject(measure_from, on);
+    host.check(now, on)
+}
+
+/// The signals that end trials early, to be passed on to agents.
+struct Signals {
+    stop: StopSignal,
+    end: EndSignal,
+    given: Given,
+}
+
+/// What the agents were given of them.
 #[derive(Default)]
-struct Signalled {
+struct Given {
     stops: u32,
     /// When the user asked to stop at once.
     hurried: Option<u64>,
     ended: Option<EarlyEnd>,
 }
 
-impl Signalled {
-    fn pass_on(&mut self, fleet: &Fleet, trial: &RemoteTrial<'_>) {
-        let requests = trial.stop.requests();
-        if requests > self.stops {
-            self.stops = requests;
+impl Signals {
+    fn pass_on(&mut self, fleet: &Fleet) {
+        let requests = self.stop.requests();
+        if requests > self.given.stops {
+            self.given.stops = requests;
             if requests > 1 {
-                self.hurried.get_or_insert_with(monotonic);
+                self.given.hurried.get_or_insert_with(monotonic);
             }
             fleet.command_all(&Command::Stop { requests });
         }
-        if self.ended.is_none()
-            && let Some(why) = trial.end.reason()
+        if self.given.ended.is_none()
+            && let Some(why) = self.end.reason()
         {
             fleet.command_all(&Command::End(why.clone()));
-            self.ended = Some(why);
+            self.given.ended = Some(why);
         }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
 use crate::operation::{Operation, Part, ProtocolTraits};
@@ -122,7 +124,7 @@ pub enum SettingError {
 }
 
 /// Names that a system reports.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedNames {
     /// Parts whose times its answers contain.
     pub parts: Vec<String>,

@@ -14,13 +14,21 @@ use super::OutputFlags;
 #[command(next_help_heading = "Several machines")]
 pub struct ShareFlags {
     /// Perform one share of the plan, such as 3/8; `proofload merge` joins the shares
-    #[arg(long, value_name = "I/N", requires = "start_at")]
+    #[arg(long, value_name = "I/N", requires = "start_at", conflicts_with = "agents")]
     pub share: Option<PlanShare>,
     /// Begin at this instant, the same on every machine, such as 2026-01-01T12:00:00Z
     #[arg(long, value_name = "TIME", requires = "share")]
     pub start_at: Option<Timestamp>,
+    #[command(flatten)]
+    pub fleet: FleetFlags,
+}
+
+/// Agents that perform a run together.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Several machines")]
+pub struct FleetFlags {
     /// Let so many agents perform the run together (`proofload agent` on each machine)
-    #[arg(long, value_name = "N", requires = "via", conflicts_with_all = ["share", "start_at", "samples"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", requires = "via", conflicts_with = "samples", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub agents: Option<u32>,
     /// Server of NATS with JetStream where agents wait, such as nats://10.0.0.1:4222
     #[arg(long, value_name = "URL", env = "PROOFLOAD_VIA", hide_env = true)]

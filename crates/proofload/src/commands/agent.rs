@@ -7,23 +7,27 @@ use std::time::Duration;
 use engine::clock::monotonic;
 use engine::process::{Launcher, Scratch};
 use engine::selfcheck;
-use engine::trial::{Setup, Start, TrialOutput, run_trial};
+use engine::trial::{Setup, Start, TrialOutput, run_together};
 use fleet::agent::{AgentLink, Order};
-use fleet::protocol::{AgentInfo, Dispatch, Output, Report, Task, mark};
+use fleet::protocol::{AgentInfo, Assignment, Dispatch, Output, Report, StepLoad, Task, mark};
 use pages::wall_clock::measure_start_of;
+use plan::load::Stop;
+use plan::plan::{Arm, Plan};
 use plan::plan_share::PlanShare;
 use plan::units::parse_duration;
+use record::TrialFacts;
 use record::summary::Placement;
 use serde_json::to_vec;
 
+use crate::capacity_search::with_load;
 use crate::cli::AgentArgs;
 use crate::exit::Exit;
 use crate::live::LiveView;
-use crate::loading::{LoadedExperiment, load_again};
+use crate::loading::{LoadedExperiment, load_for_agent};
 use crate::problem::Problem;
 use crate::sharing::agent_facts;
 use crate::shipping::unpack;
-use crate::{agenda, contact, execution, interrupt, redaction, remote};
+use crate::{contact, execution, interrupt, redaction, remote};
 
 /// How long an agent waits between two orders of its coordinator, at most.
 const BETWEEN: Duration = Duration::from_hours(24);
@@ -114,7 +118,7 @@ fn take(
     unpack(scratch.path(), files)?;
     std::env::set_current_dir(scratch.path())
         .map_err(|error| format!("cannot go to {}: {error}", scratch.path().display()))?;
-    let loaded = load_again(&task.request).map_err(|problem| problem.what)?;
+    let loaded = load_for_agent(&task.request, &task.systems).map_err(|problem| problem.what)?;
     match loaded.experiment.plan.hash() == task.plan_hash {
         true => Ok(loaded),
         false => Err("the plan that was loaded here is not that of the coordinator: values from the environment differ, \
@@ -151,7 +155,7 @@ impl Agent<'_> {
         self.report(0, Report::Loaded);
         loop {
             match await_order(&self.link, BETWEEN, stop) {
-                Some(Order::Prepare(trial)) => self.trial(trial)?,
+                Some(Order::Prepare(trials)) => self.perform(&trials),
                 Some(Order::Leave(why)) => {
                     self.live.say(&why);
                     let is_over = why == "the run is over";
@@ -167,63 +171,65 @@ impl Agent<'_> {
         self.link.report(Dispatch { share: self.task.share, trial, report });
     }
 
-    fn trial(&mut self, number: u32) -> Result<(), Problem> {
-        match self.perform(number) {
-            Ok(()) => {}
-            Err(problem) => {
-                let problem = redaction::of_problem(problem, &self.loaded.experiment.plan.secrets);
-                self.live.say(&problem.to_string());
-                self.report(number, Report::CouldNotBegin(problem.what));
-            }
+    /// Performs this agent's share of trials, or reports why they could not begin.
+    fn perform(&mut self, assignments: &[Assignment]) {
+        let first = assignments.first().map_or(0, |assignment| assignment.trial.index);
+        if let Err(problem) = self.try_to_perform(assignments, first) {
+            let problem = redaction::of_problem(problem, &self.loaded.experiment.plan.secrets);
+            self.live.say(&problem.to_string());
+            self.report(first, Report::CouldNotBegin(problem.what));
         }
-        Ok(())
     }
 
-    /// Performs this agent's share of a trial.
+    /// Performs this agent's share of trials that begin at the same time.
     ///
-    /// Errors: it could not begin
-    fn perform(&mut self, number: u32) -> Result<(), Problem> {
+    /// Errors: they could not begin
+    fn try_to_perform(&mut self, assignments: &[Assignment], first: u32) -> Result<(), Problem> {
         let plan = &self.loaded.experiment.plan;
-        let trial = agenda::all(plan).find(|trial| trial.index == number);
-        let trial =
-            trial.ok_or_else(|| Problem::usage(format!("the plan has no trial {number}")))?;
-        let arm = &plan.arms[trial.arm];
+        let arms = assignments.iter().map(|assignment| assigned_arm(plan, assignment));
+        let arms = arms.collect::<Result<Vec<Arm>, Problem>>()?;
         let share = PlanShare { number: self.task.share, of: self.task.of };
-        contact::foresee(plan, share, self.live)?;
+        contact::foresee(&arms, assignments.len() > 1, share, self.live)?;
         let (stop, end) = self.link.signals().renew();
         let _relay = Relay::start(self.user.clone(), stop.clone());
-        let begin = || self.begin(number);
-        let setup = Setup {
-            driver: std::sync::Arc::new(execution::driver(arm)?),
-            arm,
-            trial: &trial,
-            wall_clock: execution::instant_text(),
-            calendar: execution::instant_text,
-            keep_samples: None,
-            real_time: !self.task.no_realtime,
-            share,
-            start: Start::Appointed(&begin),
-            stop,
-            end,
-        };
+        let begin = || self.begin(first);
+        let mut setups = Vec::new();
+        for (Assignment { trial, .. }, arm) in assignments.iter().zip(&arms) {
+            setups.push(Setup {
+                driver: std::sync::Arc::new(execution::driver(arm)?),
+                arm,
+                trial,
+                wall_clock: execution::instant_text(),
+                calendar: execution::instant_text,
+                keep_samples: None,
+                real_time: !self.task.no_realtime,
+                share,
+                start: Start::Appointed(&begin),
+                stop: stop.clone(),
+                end: end.clone(),
+            });
+        }
         let launcher = Launcher::new(Default::default(), std::env::temp_dir(), Vec::new());
-        let mut measured_from = 0;
-        let executed = run_trial(&setup, &launcher, &mut |output| {
+        let mut measured_from = vec![0; setups.len()];
+        let executed = run_together(&setups, &launcher, &mut |place, output| {
             if let TrialOutput::Event(event) = &output
                 && let Some(at) = measure_start_of(event)
             {
-                measured_from = u64::try_from(at).unwrap_or(0);
+                measured_from[place] = u64::try_from(at).unwrap_or(0);
             }
             let output = redaction::of_output(output, &plan.secrets);
             for output in Output::of(output) {
-                self.report(number, Report::Output(output));
+                self.report(assignments[place].trial.index, Report::Output(output));
             }
         });
-        let mut facts = executed.map_err(|error| Problem::environment(error.to_string()))?;
-        facts.agent = Some(agent_facts(share, measured_from));
-        let facts = redaction::of_facts(facts, &plan.secrets);
-        let facts = to_vec(&facts).map_err(|error| Problem::environment(error.to_string()))?;
-        self.link.report_end(self.task.share, number, facts);
+        let executed = executed.map_err(|error| Problem::environment(error.to_string()))?;
+        for (facts, from) in executed.into_iter().zip(measured_from) {
+            let facts = TrialFacts { agent: Some(agent_facts(share, from)), ..facts };
+            let facts = redaction::of_facts(facts, &plan.secrets);
+            let number = facts.index;
+            let facts = to_vec(&facts).map_err(|error| Problem::environment(error.to_string()))?;
+            self.link.report_end(self.task.share, number, facts);
+        }
         Ok(())
     }
 
@@ -235,6 +241,27 @@ impl Agent<'_> {
             _ => None,
         }
     }
+}
+
+/// The arm of a trial, without processes: those run where the coordinator is.
+fn assigned_arm(plan: &Plan, assignment: &Assignment) -> Result<Arm, Problem> {
+    let Assignment { trial, step, addresses } = assignment;
+    let arm = plan.arms.get(trial.arm);
+    let arm = arm.ok_or_else(|| Problem::usage(format!("the plan has no arm {}", trial.arm)))?;
+    let mut arm = match step.clone() {
+        None => arm.clone(),
+        Some(StepLoad { name, arrivals, length }) => {
+            with_load(arm, name, arrivals, Stop::Duration { after: length })
+        }
+    };
+    let targets = arm.targets.iter().map(|target| addresses.fill_target(target));
+    let targets = targets.collect::<Result<_, _>>();
+    arm.targets = targets.map_err(|error| Problem::environment(error.to_string()))?;
+    arm.services.clear();
+    arm.system = None;
+    arm.observers.clear();
+    arm.faults.clear();
+    Ok(arm)
 }
 
 /// Passes on a signal to stop while it lives: the coordinator's and the user's end the same trial.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::StopSignal;
+use fleet::coordinator::Fleet;
 use pages::{markdown, tables, terminal};
 use plan::criterion::{Criterion, Metric, Operator};
 use plan::diagnostic::Colour;
@@ -13,7 +14,7 @@ use plan::load::{ArrivalProcess, Model};
 use plan::plan::{Arm, Plan};
 use plan::plan_share::PlanShare;
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
-use record::summary::Summary;
+use record::summary::{Run, Summary};
 use serde_json::Value;
 use stats::capacity::search::SearchSettings;
 use stats::proportion::smallest_passing;
@@ -31,7 +32,7 @@ use crate::loading::{LoadedExperiment, load_search};
 use crate::problem::Problem;
 use crate::publishing::{folder, read_back, show, slug, write_pages};
 use crate::sharing::ShareRun;
-use crate::{interrupt, output, redaction};
+use crate::{interrupt, output, redaction, remote};
 
 /// The file with the answers of all arms, in the folder of a search over several arms.
 const BY_ARM: &str = "capacity.md";
@@ -63,6 +64,9 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     }
     let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
     let stop = interrupt::listen()?;
+    let options = TrialOptions::of(args.record, args.generator, ShareRun::WHOLE);
+    let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
+    let fleet = fleet.map_err(redacted)?;
     let root = folder(args.output.out.as_deref(), plan, &now_text());
     let several = arms.len() > 1;
     say_arms(&arms, plan.arms.len(), &mut live);
@@ -78,7 +82,9 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         if several {
             live.say(&format!("arm {name}"));
         }
-        let started = Started { args, home: &home, stop: stop.clone() };
+        let place = plan.arms.iter().position(|arm| arm.name == name).unwrap_or_default();
+        let fleet = fleet.as_ref().map(|fleet| (fleet, place));
+        let started = Started { args, home: &home, stop: stop.clone(), options, fleet };
         let (disk, problem) =
             search(experiment, settings, &started, &mut live).map_err(redacted)?;
         let record = read_back(&disk)?;
@@ -150,6 +156,30 @@ struct Started<'a> {
     args: &'a CapacityArgs,
     home: &'a Path,
     stop: StopSignal,
+    options: TrialOptions,
+    /// Agents, and the place of the arm in their plan.
+    fleet: Option<(&'a Fleet, usize)>,
+}
+
+/// The agents that perform the trials, if any.
+///
+/// Errors: they cannot, or do not come
+fn gather(
+    loaded: &LoadedExperiment,
+    (arms, settings): (&[Experiment], &[SearchSettings]),
+    args: &CapacityArgs,
+    (options, stop): (TrialOptions, &StopSignal),
+    live: &mut LiveView,
+) -> Result<Option<Fleet>, Problem> {
+    let Some(address) = remote::address(&args.fleet)? else { return Ok(None) };
+    let first = arms.iter().zip(settings).map(|(one, settings)| first_step(&one.plan, settings));
+    remote::check(&first.collect::<Vec<_>>(), address.agents)?;
+    remote::gather(&address, loaded, options, stop, live).map(Some)
+}
+
+/// The arm of the first trial.
+fn first_step(plan: &Plan, settings: &SearchSettings) -> Arm {
+    arm_at(&plan.arms[0], settings.start, Duration::from_secs_f64(settings.shortest))
 }
 
 fn search(
@@ -160,18 +190,20 @@ fn search(
 ) -> Result<(Disk, Option<Problem>), Problem> {
     let (plan, args) = (&experiment.plan, started.args);
     let shortest = Duration::from_secs_f64(settings.shortest);
-    let first =
-        Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
-    foresee(&first, PlanShare::WHOLE, live)?;
+    if started.fleet.is_none() {
+        foresee(&[first_step(plan, &settings)], false, PlanShare::WHOLE, live)?;
+    }
     let started_at = now_text();
     let disk = Disk::create(started.home)?;
-    let run = provenance(plan, &disk, started_at);
+    let shares = args.fleet.agents.unwrap_or(0);
+    let run = Run { shares, ..provenance(plan, &disk, started_at) };
     let mut search = CapacitySearch {
         experiment,
         disk: &disk,
         live,
         stop: started.stop.clone(),
-        options: TrialOptions::of(args.record, args.generator, ShareRun::WHOLE),
+        options: started.options,
+        fleet: started.fleet,
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
@@ -216,10 +248,6 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
     if plan.adaptive.is_some() || plan.fail_fast {
         let problem = "a search decides by itself how long it measures";
         return Err(Problem::usage(problem).hint("leave `--adaptive` and `--fail-fast` out"));
-    }
-    if is_url {
-        let host = plan.title.split(" at ").next().unwrap_or_default();
-        plan.title = format!("Capacity of {host}");
     }
     Ok(loaded)
 }

@@ -66,7 +66,7 @@ pub fn resume(
     }
     let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
-    contact::foresee(plan, PlanShare::WHOLE, &mut live)?;
+    contact::foresee(&plan.arms, plan.is_duet(), PlanShare::WHOLE, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
     // All trials of a run get the same scheduling, unless the user turns it off now.

@@ -70,10 +70,13 @@ pub fn measure(
     let plan = &loaded.experiment.plan;
     options.share_run.check(plan)?;
     let stop = interrupt::listen()?;
-    let fleet = match remote::address(together)? {
-        Some(address) => Some(remote::gather(&address, loaded, options, &stop, live)?),
+    let fleet = match remote::address(&together.fleet)? {
+        Some(address) => {
+            remote::check(&plan.arms, address.agents)?;
+            Some(remote::gather(&address, loaded, options, &stop, live)?)
+        }
         None => {
-            foresee(plan, options.share_run.share, live)?;
+            foresee(&plan.arms, plan.is_duet(), options.share_run.share, live)?;
             None
         }
     };
@@ -81,7 +84,7 @@ pub fn measure(
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
     let share = options.share_run.is_shared().then(|| options.share_run.share.to_string());
-    let shares = together.agents.unwrap_or(0);
+    let shares = together.fleet.agents.unwrap_or(0);
     let run = Run { share, shares, ..provenance(plan, &disk, started_at) };
     let _held = match &loaded.asked {
         Some(asked) => {
@@ -91,12 +94,10 @@ pub fn measure(
         None => None,
     };
     let experiment = &loaded.experiment;
+    let launcher = launcher(&plan.arms)?;
     let crew: Box<dyn Crew> = match &fleet {
-        Some(fleet) => Box::new(RemoteCrew { fleet, disk: &disk, plan }),
-        None => {
-            let launcher = launcher(&plan.arms)?;
-            Box::new(LocalCrew { launcher, share_run: options.share_run })
-        }
+        Some(fleet) => Box::new(RemoteCrew { fleet, launcher, disk: &disk, plan, searched: None }),
+        None => Box::new(LocalCrew { launcher, share_run: options.share_run }),
     };
     let execution = Execution { experiment, disk: &disk, live, stop, crew: &*crew, options };
     let summary = carry_out(execution, run)?;

@@ -10,6 +10,8 @@ use crate::lab::process::Running;
 use crate::lab::server::{Served, Truth, free_port, truth};
 use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 
+mod systems;
+
 fn experiment(url: &str, seconds: u32) -> String {
     format!(
         "title = \"Agents\"\nseed = 7\ncriteria = [\"failed == 0\"]\n[target]\nurl = \"{url}\"\n\
@@ -268,9 +270,6 @@ fn what_agents_cannot_do_is_refused_before_anything_is_sent() {
     );
     let alone = ["x.toml", "--agents", "2", "--via", &via, "--agents-within", "1s"];
     refused(&alone, 4, &["0 of 2 agents answered within 1 s", "proofload agent --via"]);
-    let system = experiment("http://{system.http}", 1) + "[system]\nserve = \"truth\"\n";
-    lab.write("system.toml", &system);
-    refused(&["system.toml", "--agents", "2", "--via", &via], 2, &["starts no processes"]);
     lab.write(
         "far.toml",
         &experiment(&url, 1)

@@ -61,4 +61,7 @@ pub struct RunRequest {
     pub warm_up: Option<String>,
     /// `--workers`, as written.
     pub workers: Option<String>,
+    /// Whether each arm is an experiment of its own, without comparisons: a search.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_arm_alone: bool,
 }
