@@ -44,6 +44,15 @@ pub fn clocks(agents: &[Agent]) -> Option<ClockAgreement> {
     Some(ClockAgreement::Within(spread + worst_two(bounds)))
 }
 
+/// Whether windows with one number may be those of different instants.
+pub fn windows_are_apart(agents: &[Agent]) -> bool {
+    match clocks(agents) {
+        None => false,
+        Some(ClockAgreement::Within(bound)) => bound > CLOCK_LIMIT_NS,
+        Some(ClockAgreement::Unknown(_)) => true,
+    }
+}
+
 fn worst_two(mut bounds: Vec<u64>) -> u64 {
     bounds.sort_unstable();
     bounds.iter().rev().take(2).sum()
@@ -133,6 +142,9 @@ mod tests {
     fn clocks_of_different_kernels_differ_by_what_both_admit() {
         let agents = [agent(1, "a", Some(MS)), agent(2, "b", Some(3 * MS)), agent(3, "c", Some(2))];
         assert_eq!(clocks(&agents), Some(ClockAgreement::Within(2 + 4 * MS)));
+        assert!(!windows_are_apart(&agents) && !windows_are_apart(&[]));
+        let agents = [agent(1, "a", Some(MS)), agent(2, "b", Some(50 * MS))];
+        assert!(windows_are_apart(&agents));
     }
 
     #[test]
@@ -152,6 +164,7 @@ mod tests {
         // Machines that do not say which they are may be different ones.
         let agents = [agent(1, "", None), agent(2, "", None)];
         assert!(matches!(clocks(&agents), Some(ClockAgreement::Unknown(_))));
+        assert!(windows_are_apart(&agents));
     }
 
     #[test]

@@ -184,7 +184,9 @@ impl RemoteCrew<'_> {
 
     /// Checks that agents on other machines do not get an address that only this machine has.
     fn check_reach(&self, arm: &Arm, addresses: &Addresses) -> Result<(), FleetError> {
-        let Some(agent) = self.fleet.elsewhere(&selfcheck::identity().1) else { return Ok(()) };
+        let Some(agent) = self.fleet.elsewhere(&selfcheck::identity().boot_id) else {
+            return Ok(());
+        };
         let started = arm.targets.iter().filter(|target| target.url.contains('{'));
         let filled = started.filter_map(|target| addresses.fill_target(target).ok());
         match only_here(filled) {

@@ -5,7 +5,7 @@
 
 use engine::clock::monotonic;
 use engine::process::clock_bound_ns;
-use engine::selfcheck;
+use engine::selfcheck::{self, Identity};
 use jiff::Timestamp;
 use plan::load::Stop;
 use plan::plan::{Arm, Plan, TrialPlan};
@@ -80,7 +80,7 @@ impl ShareRun {
 
 /// Which machine performs this share, and what its wall clock read at the start of the measure phase.
 pub fn agent_facts(share: PlanShare, measure_from_ns: u64) -> AgentFacts {
-    let (host, boot_id) = selfcheck::identity();
+    let Identity { host, boot_id, network } = selfcheck::identity();
     AgentFacts {
         share: share.number,
         of: share.of,
@@ -88,6 +88,7 @@ pub fn agent_facts(share: PlanShare, measure_from_ns: u64) -> AgentFacts {
         machine: selfcheck::machine(Placement::default()),
         measure_from_ns,
         boot_id,
+        network,
         clock_bound_ns: clock_bound_ns(),
         ..AgentFacts::default()
     }

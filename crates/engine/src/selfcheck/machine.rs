@@ -21,11 +21,26 @@ pub fn machine(placement: Placement) -> Machine {
     }
 }
 
-/// Which machine this is: the name that it calls itself, and its mark since it was started. Empty where it cannot be
-/// read.
-pub fn identity() -> (String, String) {
+/// Which machine this is. What cannot be read is empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The name that it calls itself.
+    pub host: String,
+    /// The mark of its kernel since it was started.
+    pub boot_id: String,
+    /// The network namespace, whose counters belong to all of its processes.
+    pub network: String,
+}
+
+/// Which machine this is.
+pub fn identity() -> Identity {
     let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-    (line("/proc/sys/kernel/hostname"), line("/proc/sys/kernel/random/boot_id"))
+    let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
+    Identity {
+        host: line("/proc/sys/kernel/hostname"),
+        boot_id: line("/proc/sys/kernel/random/boot_id"),
+        network: network.display().to_string(),
+    }
 }
 
 /// Some architectures do not name their model there.

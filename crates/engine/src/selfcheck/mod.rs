@@ -18,7 +18,7 @@ mod throttling;
 mod timing;
 
 pub use check::{SelfCheck, WorkerThread};
-pub use machine::{identity, machine};
+pub use machine::{Identity, identity, machine};
 pub use polled::Polled;
 pub use tasks::current_task;
 pub use timing::Timing;

@@ -16,6 +16,10 @@ const CROWD: &str = "in which the generator waited for its processor: stop other
 const HELD_UP: &str =
     "in which the system waited for its processors: stop what else runs on its machine";
 
+/// Why a criterion over windows is undecided.
+const APART: &str = "in which the windows of several machines may be more than 50 ms apart: keep their clocks in time \
+                     with a time service such as chrony, or use agents over a quicker network";
+
 impl Evaluation {
     pub(super) fn findings(&self, decision: &Decision, rehearsal: bool) -> Vec<Finding> {
         let undecided = decision.result == Judgement::Inconclusive && !rehearsal;
@@ -49,11 +53,13 @@ impl Evaluation {
         let see = |trials: String, why: &str| format!("see {trials}, {why}");
         let crowded = of(&|one| one.is_crowded_for(&self.criterion, false));
         let held_up = of(&|one| one.is_crowded_for(&self.criterion, true));
+        let apart = of(&|one| one.is_apart_for(&self.criterion));
         unsteady
             .map(|trials| see(trials, "without a steady state: nothing is concluded from it"))
             .or_else(|| short.map(|trials| see(trials, "which did not begin all that was planned")))
             .or_else(|| crowded.map(|trials| see(trials, CROWD)))
             .or_else(|| held_up.map(|trials| see(trials, HELD_UP)))
+            .or_else(|| apart.map(|trials| see(trials, APART)))
     }
 
     fn advice_of_sample(&self, why: Undecided) -> String {

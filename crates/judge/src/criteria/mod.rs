@@ -12,7 +12,8 @@
 //! All usable trials of an arm are judged together; a trial that fails alone is named. Counts and ratios need no
 //! steady state: a failure in a trial without one is still a failure. They are also judged on a crowded machine.
 //! Times and rates of a closed load that waited for its processor are left undecided, and so is their failure where
-//! the system waited for its own. Never a pass: an invalid trial, an overload, a rate that was not reached, no data,
+//! the system waited for its own. Criteria over windows are left undecided where the windows of several machines may
+//! be apart. Never a pass: an invalid trial, an overload, a rate that was not reached, no data,
 //! a rehearsal.
 //!
 //! In reading order: `scope` says which operations count; `counts` counts them; `levels` counts below the bound;
@@ -230,7 +231,8 @@ impl Evaluation {
     pub(crate) fn close_trial(&mut self, mut state: TrialState) {
         let current = std::mem::replace(&mut self.current, Counts::new(&self.criterion));
         let alone = self.sample(&current).decide().result;
-        if !state.is_crowded_for(&self.criterion, self.fails_by_time(alone, &current)) {
+        let crowded = state.is_crowded_for(&self.criterion, self.fails_by_time(alone, &current));
+        if !crowded && !state.is_apart_for(&self.criterion) {
             state.alone = alone;
         }
         if state.is_usable() {
@@ -278,11 +280,12 @@ impl Evaluation {
         let lost = if self.is_given_up() { Judgement::Fail } else { result };
         let fails = self.fails_by_time(lost, &self.usable);
         let crowded = self.trials.iter().any(|one| one.is_crowded_for(&self.criterion, fails));
+        let apart = self.trials.iter().any(|one| one.is_apart_for(&self.criterion));
         if any(Validity::Invalid) {
             Judgement::Invalid
-        } else if any(Validity::Overload) || (self.is_given_up() && !crowded) {
+        } else if any(Validity::Overload) || (self.is_given_up() && !crowded && !apart) {
             Judgement::Fail
-        } else if unsteady || weak || crowded {
+        } else if unsteady || weak || crowded || apart {
             Judgement::Inconclusive
         } else {
             result

@@ -138,11 +138,27 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut TrialState)) -> JudgedCri
         reached: true,
         crowded: false,
         held_up: false,
+        apart: false,
         alone: Inconclusive,
     };
     change(&mut course);
     evidence.close_trial(course);
     evidence.judge(false)
+}
+
+#[test]
+fn windows_that_may_be_apart_decide_nothing() {
+    let judged = |criterion| judged_of(criterion, |state| state.apart = true);
+    for (criterion, otherwise) in
+        [("p50 < 1s over 2s windows", Pass), ("p50 < 1us over 2s windows", Fail)]
+    {
+        assert_eq!(judged_of(criterion, |_| {}).criterion.result, otherwise, "{criterion}");
+        let apart = judged(criterion);
+        assert_eq!(apart.criterion.result, Inconclusive, "{criterion}");
+        let advice = &apart.findings[0].advice;
+        assert!(advice.contains("more than 50 ms apart"), "{advice}");
+    }
+    assert_eq!(judged("p50 < 1s").criterion.result, Pass, "the whole run needs no common clock");
 }
 
 #[test]

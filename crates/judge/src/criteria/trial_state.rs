@@ -3,6 +3,7 @@
 use plan::criterion::Criterion;
 use record::summary::{Judgement, TrialSummary, Validity};
 
+use crate::agents::windows_are_apart;
 use crate::case::{Facts, gave_up};
 use crate::validity;
 
@@ -26,6 +27,8 @@ pub struct TrialState {
     pub(super) crowded: bool,
     /// The system under test waited for its processors.
     pub(super) held_up: bool,
+    /// Its windows are those of machines whose clocks may disagree.
+    pub(super) apart: bool,
     /// The result of the criterion in this trial alone.
     pub(super) alone: Judgement,
 }
@@ -44,6 +47,7 @@ impl TrialState {
             reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
             crowded: validity::crowding(trial, facts).is_some(),
             held_up: validity::system_crowding(trial, facts).is_some(),
+            apart: windows_are_apart(&trial.agents),
             alone: Judgement::Inconclusive,
         }
     }
@@ -58,6 +62,11 @@ impl TrialState {
     /// system slower, so a system that passes would also pass alone.
     pub(super) fn is_crowded_for(&self, criterion: &Criterion, fails: bool) -> bool {
         criterion.asks_for_a_steady_state() && (self.crowded || (fails && self.held_up))
+    }
+
+    /// Whether the criterion is about windows that have no common instant.
+    pub(super) fn is_apart_for(&self, criterion: &Criterion) -> bool {
+        criterion.over.is_some() && self.apart
     }
 
     /// Whether the run gave up because this criterion could no longer be met.

@@ -64,7 +64,7 @@ pub const CLOCKS: FindingKind = FindingKind {
     explain: "Each machine stamps its operations with its own clock, so response times need no common clock. Windows do: \
               window 7 of one machine is merged with window 7 of the others. Their start is an instant of the wall clock, \
               which may be wrong by as much as the kernel admits (`adjtimex`). Beyond 50 ms, figures over time \
-              (charts, steady state, criteria over windows) are blurred by that much. Keep the clocks in time with \
+              (charts, steady state) are blurred by that much, and criteria over windows are left undecided. Keep the clocks in time with \
               chrony or another time service.",
     check: Check::Trial(|case| {
         let claim = match clocks(&case.trial.agents)? {

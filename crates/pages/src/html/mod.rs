@@ -4,11 +4,13 @@
 //! The layout is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
 
 mod axis;
+mod bars;
 mod data;
 mod dose;
 mod forest;
 mod funnel;
 mod key_figures;
+mod lateness;
 mod percentiles;
 mod scaling;
 
@@ -67,7 +69,7 @@ struct PageSection {
     trial: Option<u32>,
     tables: Vec<Table>,
     /// The picture beside each of the tables.
-    funnels: Vec<Option<funnel::Funnel>>,
+    pictures: Vec<Option<bars::Bars>>,
     /// Whether the page has charts of the trial.
     charts: bool,
 }
@@ -141,12 +143,12 @@ fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<PageSection> {
     // Where the answer has a section for each trial, the picture is there, and not again among the details.
     let drawn: &[&str] =
         if trials.len() <= outline::FEW_TRIALS { &["journeys", "times"] } else { &["trial"] };
-    let of = |section: &Section| {
-        let trial = section.trial.filter(|_| drawn.contains(&section.id))?;
-        trials.iter().find(|one| one.index == trial).copied()
+    let pictures = |section: &Section| {
+        let trial = trials.iter().find(|one| Some(one.index) == section.trial).copied();
+        bars::pictures(trial, &section.tables, drawn.contains(&section.id))
     };
     let part = |section: Section| PageSection {
-        funnels: funnel::pictures(of(&section), &section.tables),
+        pictures: pictures(&section),
         id: section.id,
         folded: section.rank == Rank::Detail,
         charts: section.id == "trial"

@@ -6,6 +6,9 @@ use record::summary::{Agent, Distribution, TrialSummary};
 
 use super::Table;
 
+/// Name of the table.
+pub const MACHINES: &str = "agents";
+
 /// One row for each machine; `None` where it was one.
 pub fn table(trial: &TrialSummary) -> Option<Table> {
     let agreement = match clocks(&trial.agents)? {
@@ -31,7 +34,7 @@ pub fn table(trial: &TrialSummary) -> Option<Table> {
         "windows off by",
     ];
     let note = format!("Times of each machine by its own clock. {agreement}");
-    let mut table = Table::new("agents", "Machines", &columns).note(note);
+    let mut table = Table::new(MACHINES, "Machines", &columns).note(note);
     let boot_id = &trial.agents.first()?.facts.boot_id;
     let is_one = trial.agents.iter().all(|agent| agent.facts.boot_id == *boot_id);
     for agent in &trial.agents {

@@ -59,12 +59,12 @@ fn journeys_of_several_trials_stand_in_the_section_of_each() {
     let second = text.find("── Trial 2, arm all ──").unwrap();
     assert_eq!(text[first..second].matches("Steps of visit").count(), 1);
     let body = page(summary.clone());
-    assert_eq!(body.matches("<section class=\"journey-steps\">").count(), 2);
+    assert_eq!(body.matches("<section class=\"bars\">").count(), 2);
     // Too many trials for a section of each: the details have the picture.
     let trial = summary.arms[0].trials[0].clone();
     let more = (3..=4).map(|index| record::summary::TrialSummary { index, ..trial.clone() });
     summary.arms[0].trials.extend(more);
-    assert_eq!(page(summary).matches("<section class=\"journey-steps\">").count(), 4);
+    assert_eq!(page(summary).matches("<section class=\"bars\">").count(), 4);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_total_of_the_mix_counts_operations_only() {
 fn a_funnel_is_drawn_once_and_without_scripts() {
     let page = page(visits());
     let body = page.split("<script").next().unwrap();
-    assert_eq!(body.matches("<section class=\"journey-steps\">").count(), 1);
+    assert_eq!(body.matches("<section class=\"bars\">").count(), 1);
     // Of 3,920 that were begun, 1,960 opened, 1,800 left it out, and 40 ended there.
     for bar in [
         "<i class=\"succeeded\" style=\"left:0.0%;width:50.0%\">",
@@ -116,7 +116,7 @@ fn a_funnel_is_drawn_once_and_without_scripts() {
     }
     assert!(body.contains("open: 2,000 (51.0 %) reached; 1,960 succeeded, 1,800 skipped"));
     assert!(body.contains("<dt>Journeys succeeded</dt><dd>94.0 %<small>3,760 of 4,000</small>"));
-    assert!(!self::page(example::summary()).contains("class=\"journey-steps\""));
+    assert!(!self::page(example::summary()).contains("class=\"bars\""));
 }
 
 #[test]

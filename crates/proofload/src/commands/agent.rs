@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::clock::monotonic;
 use engine::process::{Launcher, Scratch};
-use engine::selfcheck;
+use engine::selfcheck::{self, Identity};
 use engine::trial::{Setup, Start, TrialOutput, run_together};
 use fleet::agent::{AgentLink, Order};
 use fleet::protocol::{AgentInfo, Assignment, Dispatch, Output, Report, StepLoad, Task, mark};
@@ -128,7 +128,7 @@ fn take(
 }
 
 fn identify(name: Option<&str>) -> AgentInfo {
-    let (host, boot_id) = selfcheck::identity();
+    let Identity { host, boot_id, .. } = selfcheck::identity();
     AgentInfo {
         id: mark(),
         name: name.map_or(host, str::to_owned),

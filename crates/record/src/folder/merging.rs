@@ -4,12 +4,13 @@
 //! They are streamed, so memory does not grow with the length of the trial. Not here: whether the shares belong
 //! together.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::reader::WindowQuantity;
 use super::{Folder, RunReader, TrialWriter, names};
 use crate::event::{Event, EventKind};
-use crate::summary::Accounting;
+use crate::summary::{Accounting, AgentFacts};
 use crate::window::part_of_quantity;
 use crate::{
     Layout, OperationWindow, RecordError, TrialFacts, Window, WindowAssembler, WindowPart,
@@ -33,21 +34,23 @@ pub struct JoinedFacts<'f> {
     trial: u32,
     shares: u32,
     whole: Option<TrialFacts>,
+    kernels: KernelCounters,
 }
 
 impl<'f> JoinedFacts<'f> {
     /// Of no share yet.
     pub fn new(folder: &'f dyn Folder, trial: u32) -> Self {
-        Self { folder, trial, shares: 0, whole: None }
+        Self { folder, trial, shares: 0, whole: None, kernels: KernelCounters::default() }
     }
 
     /// Adds the next share.
-    pub fn add(&mut self, facts: TrialFacts) -> io::Result<()> {
+    pub fn add(&mut self, mut facts: TrialFacts) -> io::Result<()> {
         self.shares += 1;
         let mut file = self.folder.create(&names::agent(self.trial, self.shares))?;
         serde_json::to_writer(&mut file, &facts)?;
         file.flush()?;
         let name = facts.agent.as_ref().map_or_else(String::new, |agent| agent.name());
+        self.kernels.add(facts.agent.as_ref(), std::mem::take(&mut facts.kernel));
         match &mut self.whole {
             Some(whole) => whole.join(facts, &name),
             None => self.whole = Some(facts.begin_join(&name)),
@@ -57,7 +60,43 @@ impl<'f> JoinedFacts<'f> {
 
     /// The whole; `None` where there was no share.
     pub fn finish(self) -> Option<TrialFacts> {
-        Some(TrialFacts { merged_from: self.shares, ..self.whole? })
+        let kernel = self.kernels.total();
+        Some(TrialFacts { merged_from: self.shares, kernel, ..self.whole? })
+    }
+}
+
+/// Counters of the kernels under which shares were performed.
+#[derive(Debug, Default)]
+struct KernelCounters {
+    /// By boot id and network namespace.
+    known: BTreeMap<(String, String), BTreeMap<String, i64>>,
+    /// Of shares that do not say where they were.
+    unknown: Vec<BTreeMap<String, i64>>,
+}
+
+impl KernelCounters {
+    /// Adds those of a share. Shares in one network namespace have read the same counters, at slightly different
+    /// instants: the largest reading counts.
+    fn add(&mut self, agent: Option<&AgentFacts>, counters: BTreeMap<String, i64>) {
+        let place = agent.map(|agent| (agent.boot_id.clone(), agent.network.clone()));
+        let Some(place) = place.filter(|(boot, network)| !boot.is_empty() && !network.is_empty())
+        else {
+            self.unknown.push(counters);
+            return;
+        };
+        let known = self.known.entry(place).or_default();
+        for (counter, delta) in counters {
+            let most = known.entry(counter).or_insert(delta);
+            *most = delta.max(*most);
+        }
+    }
+
+    fn total(self) -> BTreeMap<String, i64> {
+        let mut total = BTreeMap::new();
+        for (counter, delta) in self.known.into_values().chain(self.unknown).flatten() {
+            *total.entry(counter).or_insert(0) += delta;
+        }
+        total
     }
 }
 
@@ -213,4 +252,28 @@ fn count(writer: &mut TrialWriter<'_>, whole: Vec<Window>) -> io::Result<()> {
 
 fn failed(place: usize) -> impl FnOnce(RecordError) -> MergeError {
     move |error| MergeError::Share { share: place + 1, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_under_one_kernel_have_its_counters_in_common() {
+        let agent = |boot: &str, network: &str| AgentFacts {
+            boot_id: boot.to_owned(),
+            network: network.to_owned(),
+            ..AgentFacts::default()
+        };
+        let counters = |resent: i64| BTreeMap::from([("resent".to_owned(), resent)]);
+        let mut kernels = KernelCounters::default();
+        kernels.add(Some(&agent("a", "net:[1]")), counters(5));
+        kernels.add(Some(&agent("a", "net:[1]")), counters(7));
+        kernels.add(Some(&agent("a", "net:[2]")), counters(10));
+        kernels.add(Some(&agent("b", "net:[1]")), counters(100));
+        // Records of earlier versions do not name the namespace.
+        kernels.add(Some(&agent("b", "")), counters(1_000));
+        kernels.add(None, counters(1_000));
+        assert_eq!(kernels.total(), counters(2_117));
+    }
 }

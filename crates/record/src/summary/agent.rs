@@ -19,6 +19,9 @@ pub struct AgentFacts {
     pub measure_from_ns: u64,
     /// The machine's since it was started (`/proc/sys/kernel/random/boot_id`): agents with the same one have one clock.
     pub boot_id: String,
+    /// Its network namespace: agents with the same one, under one kernel, have the same kernel counters.
+    #[serde(default)]
+    pub network: String,
     /// The greatest error that its kernel admits for that clock; none where nothing keeps the clock in time.
     pub clock_bound_ns: Option<u64>,
     /// How far its windows may be off those of the coordinator, from exchanges with it; none without a coordinator.
