@@ -32,8 +32,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub enum Order {
     /// Load this plan.
     Take(Box<Task>, Vec<(String, Vec<u8>)>),
-    /// Perform trials at the same time.
-    Prepare(Vec<Assignment>),
+    /// Perform trials at the same time, in this attempt of the coordinator's.
+    Prepare(u32, Vec<Assignment>),
     /// Begin its load at this instant.
     Begin(u64),
     /// Do not begin.
@@ -133,10 +133,11 @@ impl AgentLink {
     }
 
     /// Reports the end of a trial with its facts, as JSON.
-    pub fn report_end(&self, share: u32, trial: u32, facts: Vec<u8>) {
-        let name = format!("facts-{trial}-{share}");
+    pub fn report_end(&self, (share, attempt, trial): (u32, u32, u32), facts: Vec<u8>) {
+        let name = format!("facts-{attempt}-{trial}-{share}");
         let report = Report::Ended { facts: name.clone() };
-        let _ = self.outgoing.send(Outgoing::Facts(Dispatch { share, trial, report }, name, facts));
+        let dispatch = Dispatch { share, attempt, trial, report };
+        let _ = self.outgoing.send(Outgoing::Facts(dispatch, name, facts));
     }
 
     /// Waits until everything that was reported is stored; false if that takes too long.
@@ -201,7 +202,7 @@ impl Session {
                 Some(message) = commands.next() => {
                     let received = monotonic();
                     let Ok(given) = serde_json::from_slice::<Instruction>(&message.payload) else { continue };
-                    let reply = self.hear(given, received, (&mut run, &mut taken, &mut last)).await;
+                    let reply = self.hear(given, received, (&mut run, &mut taken, &mut last));
                     if !matches!(reply, Reply::Busy) {
                         lease = Instant::now() + LEASE;
                     }
@@ -228,7 +229,7 @@ impl Session {
     }
 
     /// Obeys the coordinator whose run this agent has taken, and each command once.
-    async fn hear(
+    fn hear(
         &self,
         given: Instruction,
         received: u64,
@@ -246,10 +247,10 @@ impl Session {
             return Reply::Done;
         }
         *last = (*last).max(given.number);
-        self.obey(given.command, received, run, taken).await
+        self.obey(given.command, received, run, taken)
     }
 
-    async fn obey(
+    fn obey(
         &self,
         command: Command,
         received: u64,
@@ -266,16 +267,22 @@ impl Session {
                 self.signals.stop(requests);
                 return Reply::Done;
             }
-            Command::Take(task) => match self.fetch(&task).await {
-                Ok((store, files)) => {
-                    if let Some(taken) = taken.take() {
-                        let _ = taken.send((task.run.clone(), store));
-                    }
-                    Order::Take(task, files)
-                }
-                Err(error) => Order::Leave(error.what),
-            },
-            Command::Prepare(trials) => Order::Prepare(trials),
+            Command::Take(task) => {
+                // Files may take longer than the coordinator waits for an answer.
+                let (client, order, taken) =
+                    (self.client.clone(), self.order.clone(), taken.take());
+                tokio::spawn(async move {
+                    let _ = order.send(match fetch(&client, &task).await {
+                        Ok((store, files)) => {
+                            let _ = taken.map(|taken| taken.send((task.run.clone(), store)));
+                            Order::Take(task, files)
+                        }
+                        Err(error) => Order::Leave(error.what),
+                    });
+                });
+                return Reply::Done;
+            }
+            Command::Prepare { attempt, trials } => Order::Prepare(attempt, trials),
             Command::Begin { at_ns } => Order::Begin(at_ns),
             Command::CallOff => {
                 // It may have begun.
@@ -289,15 +296,6 @@ impl Session {
         };
         let _ = self.order.send(order);
         Reply::Done
-    }
-
-    async fn fetch(&self, task: &Task) -> Result<(RunStore, Vec<(String, Vec<u8>)>), FleetError> {
-        let store = RunStore::open(&self.client, &task.run).await?;
-        let mut files = Vec::new();
-        for file in &task.files {
-            files.push((file.path.clone(), store.read(&file.sha256).await?));
-        }
-        Ok((store, files))
     }
 
     /// Stores what is reported, in order, each until it is stored.
@@ -337,6 +335,19 @@ impl Session {
             }
         }
     }
+}
+
+/// Where the run's reports go, and the files that its experiment names.
+async fn fetch(
+    client: &Client,
+    task: &Task,
+) -> Result<(RunStore, Vec<(String, Vec<u8>)>), FleetError> {
+    let store = RunStore::open(client, &task.run).await?;
+    let mut files = Vec::new();
+    for file in &task.files {
+        files.push((file.path.clone(), store.read(&file.sha256).await?));
+    }
+    Ok((store, files))
 }
 
 /// The mark of a run that is over.

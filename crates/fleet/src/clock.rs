@@ -4,6 +4,8 @@
 //! clock and arrives at `returned`. The other clock is ahead by an offset that lies within half of the time on the way
 //! of the middle of both differences, however unequal the two ways are. Between exchanges, two clocks may drift apart.
 
+use record::summary::ClockOffset;
+
 /// The most by which two clocks that time services slew may drift apart: 500 ppm each (the limit of adjtimex(2)).
 const DRIFT: f64 = 1e-3;
 
@@ -20,31 +22,41 @@ pub struct Exchange {
     pub returned: u64,
 }
 
-/// By how much the other clock is ahead, and how far that may be off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offset {
-    /// Nanoseconds.
-    pub ahead_ns: i64,
-    /// At most this far off.
-    pub bound_ns: u64,
-}
-
 /// What is known of another clock.
 #[derive(Debug, Clone, Default)]
 pub struct PeerClock {
     exchanges: Vec<Exchange>,
+    appointment: Option<Appointment>,
+}
+
+/// The other side begins at an instant of its clock.
+#[derive(Debug, Clone, Copy)]
+struct Appointment {
+    /// By how much its clock was taken to be ahead.
+    assumed_ns: i64,
+    /// By how much it was, as known then.
+    first: ClockOffset,
+    /// How far its instants have been off since, at most.
+    error_ns: u64,
+}
+
+impl Appointment {
+    fn see(&mut self, offset: ClockOffset) {
+        let wrong = self.assumed_ns.abs_diff(offset.ahead_ns);
+        self.error_ns = self.error_ns.max(wrong.saturating_add(offset.bound_ns));
+    }
 }
 
 /// Exchanges that are kept: those of the last minutes.
 const KEPT: usize = 300;
 
 impl Exchange {
-    fn offset(self) -> Offset {
+    fn offset(self) -> ClockOffset {
         let there = i128::from(self.received) - i128::from(self.sent);
         let back = i128::from(self.answered) - i128::from(self.returned);
         let round = self.returned.saturating_sub(self.sent);
         let on_the_way = round.saturating_sub(self.answered.saturating_sub(self.received));
-        Offset {
+        ClockOffset {
             ahead_ns: i64::try_from(i128::midpoint(there, back)).unwrap_or(0),
             // A nanosecond for the division by two.
             bound_ns: on_the_way / 2 + 1,
@@ -52,11 +64,11 @@ impl Exchange {
     }
 
     /// The offset at another instant of this clock: the bound grows with the distance.
-    fn offset_at(self, instant: u64) -> Offset {
+    fn offset_at(self, instant: u64) -> ClockOffset {
         let middle = self.sent.midpoint(self.returned);
         let drifted = (middle.abs_diff(instant) as f64 * DRIFT).ceil() as u64;
         let offset = self.offset();
-        Offset { bound_ns: offset.bound_ns.saturating_add(drifted), ..offset }
+        ClockOffset { bound_ns: offset.bound_ns.saturating_add(drifted), ..offset }
     }
 }
 
@@ -67,11 +79,16 @@ impl PeerClock {
             self.exchanges.remove(0);
         }
         self.exchanges.push(exchange);
+        if let Some((offset, appointment)) =
+            self.offset(exchange.returned).zip(self.appointment.as_mut())
+        {
+            appointment.see(offset);
+        }
     }
 
     /// The offset at this instant of the clock here: that of the exchange with the least bound. `None` before the
     /// first exchange.
-    pub fn offset(&self, instant: u64) -> Option<Offset> {
+    pub fn offset(&self, instant: u64) -> Option<ClockOffset> {
         let known = self.exchanges.iter().map(|exchange| exchange.offset_at(instant));
         known.min_by_key(|offset| offset.bound_ns)
     }
@@ -81,12 +98,20 @@ impl PeerClock {
         instant.checked_add_signed(self.offset(instant)?.ahead_ns)
     }
 
-    /// How far an instant that was agreed on at `from` may be off by `to`: by the bound then, and by what the clocks
-    /// have drifted since.
-    pub fn error_over(&self, from: u64, to: u64) -> Option<u64> {
-        let (first, last) = (self.offset(from)?, self.offset(to)?);
-        let drifted = first.ahead_ns.abs_diff(last.ahead_ns);
-        Some(first.bound_ns.max(drifted.saturating_add(last.bound_ns)))
+    /// The other side begins at `at` by its clock, which is meant to be `start` here.
+    pub fn appoint(&mut self, start: u64, at: u64) {
+        self.appointment = self.offset(start).map(|first| {
+            let assumed_ns = at.cast_signed().wrapping_sub(start.cast_signed());
+            let mut appointment = Appointment { assumed_ns, first, error_ns: 0 };
+            appointment.see(first);
+            appointment
+        });
+    }
+
+    /// By how much the other clock was ahead at the appointed start, and how far its instants may have been off from
+    /// then to the last exchange: by a wrong offset, and by what the clocks have drifted.
+    pub fn appointed(&self) -> Option<(ClockOffset, u64)> {
+        self.appointment.map(|appointment| (appointment.first, appointment.error_ns))
     }
 }
 
@@ -139,13 +164,20 @@ mod tests {
                 let off = truth.abs_diff(offset.ahead_ns);
                 assert!(off <= offset.bound_ns, "seed {seed}: off by {off}, {offset:?}");
             }
-            let agreed = 5 * SECOND;
-            let there = clock.there(agreed).expect("an exchange");
-            let now = 60 * SECOND;
-            // The other side begins at `there` by its clock; how far from `agreed` is that, and a minute later?
-            let error = clock.error_over(agreed, now).expect("exchanges");
-            assert!(other.at(agreed).abs_diff(there) <= error, "seed {seed}");
-            assert!(error < 25 * MS, "seed {seed}: {error}");
+            // The other side begins at `there` by its clock: how far from `start` is that, and ten minutes later?
+            let start = 62 * SECOND;
+            let there = clock.there(start).expect("an exchange");
+            clock.appoint(start, there);
+            for number in 62..662 {
+                clock.add(exchange(&other, number * SECOND, seed * 1_000 + number));
+            }
+            let (_, error) = clock.appointed().expect("exchanges");
+            let now = 662 * SECOND;
+            let assumed = there.cast_signed() - start.cast_signed();
+            let off =
+                |instant: u64| other.at(instant).abs_diff(instant.wrapping_add_signed(assumed));
+            assert!(off(start).max(off(now)) <= error, "seed {seed}");
+            assert!(error < 60 * MS, "seed {seed}: {error}");
         }
     }
 
@@ -163,7 +195,22 @@ mod tests {
         clock.add(with_way(SECOND, 1_000));
         clock.add(with_way(SECOND, 10 * MS));
         let offset = clock.offset(SECOND).expect("exchanges");
-        assert_eq!(offset, Offset { ahead_ns: 5_000, bound_ns: 1_002 });
+        assert_eq!(offset, ClockOffset { ahead_ns: 5_000, bound_ns: 1_002 });
+    }
+
+    /// A coordinator that takes over knows at which instant the agents began, but not how its predecessor came to it.
+    #[test]
+    fn an_instant_that_was_agreed_on_with_a_wrong_offset_is_off_by_that() {
+        let mut clock = PeerClock::default();
+        let (sent, received) = (SECOND, SECOND + 7_000);
+        clock.add(Exchange { sent, received, answered: received, returned: sent });
+        let mut error = |at| {
+            clock.appoint(SECOND, at);
+            clock.appointed().map(|(first, error)| (first.ahead_ns, error))
+        };
+        assert_eq!(error(SECOND + 7_000), Some((7_000, 1)));
+        assert_eq!(error(SECOND + 9_000), Some((7_000, 2_001)));
+        assert_eq!(error(SECOND), Some((7_000, 7_001)));
     }
 
     #[test]

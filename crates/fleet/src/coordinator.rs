@@ -4,18 +4,18 @@
 //! reads every agent's clock once a second and receives reports.
 
 mod gather;
+mod reports;
+mod state;
+mod takeover;
 mod trial;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::connection::State;
-use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use engine::clock::monotonic;
-use futures_util::StreamExt;
 use plan::plan_share::PlanShare;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
@@ -23,24 +23,27 @@ use tokio::time::{sleep, timeout};
 use crate::clock::{Exchange, PeerClock};
 use crate::connection::{FleetError, RunStore, connect};
 use crate::protocol::{
-    AgentInfo, Command, Dispatch, Instruction, Reply, Report, Task, command_subject, mark,
-    store_name,
+    AgentInfo, Command, Instruction, Reply, Report, Task, command_subject, mark,
 };
+use reports::Reports;
 
+pub use state::{Begun, FleetState};
 pub use trial::{OnMerged, Performed, RemoteTrial, RemoteTrials, ShareResult};
 
 /// Time between two readings of an agent's clock.
 const EACH: Duration = Duration::from_secs(1);
+/// Time limit for the agents to load their plan, and to get ready: files and `[setup]` may take long.
+const READY_WITHIN: Duration = Duration::from_mins(10);
 /// Time limit for the answer to a command.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that has not answered for so long is lost.
 const LOST_AFTER_NS: u64 = 10_000_000_000;
 /// An agent that cannot hear its coordinator ends by itself after a minute.
 const GONE_AFTER_NS: u64 = 75_000_000_000;
-/// A gap in the connection is noticed after so long.
-const GAP_SEEN_WITHIN: Duration = Duration::from_secs(4);
 /// Attempts to give a command that is not answered.
 const ATTEMPTS: u32 = 5;
+/// Time limit for the answer to all of them.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// How a fleet is found.
 #[derive(Debug, Clone)]
@@ -71,9 +74,20 @@ pub struct Fleet {
     name: String,
     run: String,
     members: Vec<Member>,
-    reports: Receiver<Dispatch>,
+    reports: Reports,
     /// Commands so far.
-    given: Arc<AtomicU64>,
+    given: AtomicU64,
+    /// Coordinators of this run so far, this one included.
+    coordinators: u32,
+    attempts: Mutex<Attempts>,
+}
+
+/// Attempts to perform trials.
+#[derive(Debug, Default)]
+struct Attempts {
+    count: u32,
+    /// The last one, if its load has begun.
+    begun: Option<Begun>,
 }
 
 /// An agent, and what is known of its clock.
@@ -113,9 +127,7 @@ impl Fleet {
         version: &str,
         user: &mut User<'_>,
     ) -> Result<Self, FleetError> {
-        let failed = |error| FleetError::new(format!("cannot start the coordinator: {error}"));
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
+        let runtime = runtime()?;
         let run = mark();
         let (client, store) = runtime.block_on(async {
             let client = connect(&address.servers, "proofload run").await?;
@@ -130,18 +142,19 @@ impl Fleet {
                 return Err(error);
             }
         };
-        let of = address.agents;
-        let member = |(info, number): (AgentInfo, u32)| Member {
-            info,
-            share: PlanShare { number, of },
-            seen: Arc::new(Mutex::new(Seen { at: monotonic(), ..Seen::default() })),
-            taken: Arc::default(),
-        };
-        let members: Vec<Member> = infos.into_iter().zip(1..).map(member).collect();
-        let (sender, reports) = std::sync::mpsc::channel();
-        runtime.block_on(receive(&store, &run, sender, runtime.handle()))?;
-        let (name, given) = (address.name.clone(), Arc::default());
-        Ok(Self { runtime, client, store, name, run, members, reports, given })
+        let reports = runtime.block_on(Reports::receive(&store, &run, None))?;
+        Ok(Self {
+            runtime,
+            client,
+            store,
+            name: address.name.clone(),
+            run,
+            members: members(infos),
+            reports,
+            given: AtomicU64::new(0),
+            coordinators: 1,
+            attempts: Mutex::default(),
+        })
     }
 
     /// Gives every agent its share of the plan, and waits until all have loaded it. `files` have their content.
@@ -172,23 +185,28 @@ impl Fleet {
                 }
                 Reply::Done | Reply::Clock { .. } => {}
             }
-            member.taken.store(true, Ordering::Relaxed);
-            let subject = command_subject(&self.name, &member.info.id);
-            let clock = Instruction { run: self.run.clone(), number: 0, command: Command::Clock };
-            self.runtime.spawn(keep_time(self.client.clone(), (subject, clock), member.clone()));
+            self.keep_time(member);
         }
-        self.all_report(Duration::from_secs(60), 0, stopped, &|report| match report {
+        self.all_report(READY_WITHIN, 0, stopped, &|report| match report {
             Report::Loaded => Some(Ok(())),
             Report::Refused(why) => Some(Err(why.clone())),
             _ => None,
         })
     }
 
-    /// Waits until every agent has given an answer about this trial.
+    /// The member works for this run: its clock is read from now on.
+    fn keep_time(&self, member: &Member) {
+        member.taken.store(true, Ordering::Relaxed);
+        let subject = command_subject(&self.name, &member.info.id);
+        let clock = Instruction { run: self.run.clone(), number: 0, command: Command::Clock };
+        self.runtime.spawn(keep_time(self.client.clone(), (subject, clock), member.clone()));
+    }
+
+    /// Waits until every agent has given an answer about this attempt.
     fn all_report(
         &self,
         within: Duration,
-        trial: u32,
+        attempt: u32,
         stopped: &dyn Fn() -> bool,
         answer: &dyn Fn(&Report) -> Option<Result<(), String>>,
     ) -> Result<(), FleetError> {
@@ -212,10 +230,8 @@ impl Fleet {
                 ))
                 .hint("look at its last words on that machine"));
             }
-            let Ok(dispatch) = self.reports.recv_timeout(Duration::from_millis(100)) else {
-                continue;
-            };
-            if dispatch.trial != trial {
+            let Some(dispatch) = self.reports.next(Duration::from_millis(100)) else { continue };
+            if dispatch.attempt != attempt {
                 continue;
             }
             match answer(&dispatch.report) {
@@ -232,6 +248,23 @@ impl Fleet {
     /// The first agent that does not run on the kernel with this boot id.
     pub fn elsewhere(&self, boot_id: &str) -> Option<String> {
         self.members.iter().find(|member| member.info.boot_id != boot_id).map(Member::name)
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, Attempts> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What another coordinator needs to take over.
+    fn state(&self) -> FleetState {
+        let attempts = self.attempts();
+        FleetState {
+            run: self.run.clone(),
+            fleet: self.name.clone(),
+            agents: self.members.iter().map(|member| member.info.clone()).collect(),
+            coordinators: self.coordinators,
+            attempts: attempts.count,
+            begun: attempts.begun.clone(),
+        }
     }
 
     fn member(&self, share: u32) -> Option<&Member> {
@@ -291,6 +324,23 @@ impl Fleet {
         let is_connected = self.client.connection_state() == State::Connected;
         silent > if is_connected { LOST_AFTER_NS } else { GONE_AFTER_NS }
     }
+}
+
+fn runtime() -> Result<Runtime, FleetError> {
+    let built = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    built.map_err(|error| FleetError::new(format!("cannot start the coordinator: {error}")))
+}
+
+/// Agents in the order of their shares.
+fn members(infos: Vec<AgentInfo>) -> Vec<Member> {
+    let of = u32::try_from(infos.len()).unwrap_or(u32::MAX);
+    let member = |(info, number)| Member {
+        info,
+        share: PlanShare { number, of },
+        seen: Arc::new(Mutex::new(Seen { at: monotonic(), ..Seen::default() })),
+        taken: Arc::default(),
+    };
+    infos.into_iter().zip(1..).map(member).collect()
 }
 
 /// The agents that wait at these servers and answer in time.
@@ -356,35 +406,4 @@ async fn keep_time(client: Client, (subject, clock): (String, Instruction), memb
         }
         sleep(EACH).await;
     }
-}
-
-/// Receives the reports of a run, in order, on the runtime's thread.
-async fn receive(
-    store: &RunStore,
-    run: &str,
-    sender: std::sync::mpsc::Sender<Dispatch>,
-    runtime: &tokio::runtime::Handle,
-) -> Result<(), FleetError> {
-    let failed = |error: &dyn std::fmt::Display| {
-        FleetError::new(format!("cannot receive reports from NATS: {error}"))
-    };
-    let stream = store.context.get_stream(store_name(run)).await.map_err(|error| failed(&error))?;
-    let ordered = pull::OrderedConfig {
-        max_expires: GAP_SEEN_WITHIN,
-        deliver_policy: DeliverPolicy::All,
-        ..pull::OrderedConfig::default()
-    };
-    let consumer = stream.create_consumer(ordered).await.map_err(|error| failed(&error))?;
-    let mut messages = consumer.messages().await.map_err(|error| failed(&error))?;
-    runtime.spawn(async move {
-        // An error is a gap in the connection: the consumer goes on where it was.
-        while let Some(message) = messages.next().await {
-            let Ok(message) = message else { continue };
-            let Ok(dispatch) = serde_json::from_slice(&message.payload) else { continue };
-            if sender.send(dispatch).is_err() {
-                return;
-            }
-        }
-    });
-    Ok(())
 }

@@ -85,9 +85,13 @@ pub struct Instruction {
 pub enum Command {
     /// Load the plan; answered by [`Report::Loaded`] or [`Report::Refused`].
     Take(Box<Task>),
-    /// Get ready for trials that begin at the same time; answered, about the first, by [`Report::Ready`] or
-    /// [`Report::CouldNotBegin`].
-    Prepare(Vec<Assignment>),
+    /// Get ready for trials that begin at the same time; answered by [`Report::Ready`] or [`Report::CouldNotBegin`].
+    Prepare {
+        /// The coordinator's attempts to perform trials, this one included.
+        attempt: u32,
+        /// At least one.
+        trials: Vec<Assignment>,
+    },
     /// Begin the load at this instant of the agent's CLOCK_MONOTONIC.
     Begin {
         /// Nanoseconds.
@@ -147,12 +151,14 @@ pub enum Reply {
     },
 }
 
-/// From an agent, about a trial; 0 where it is about the run.
+/// From an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dispatch {
     /// Whose.
     pub share: u32,
-    /// About which trial.
+    /// About which attempt to perform trials; 0 where it is about the run.
+    pub attempt: u32,
+    /// About which of its trials.
     pub trial: u32,
     /// What.
     pub report: Report,

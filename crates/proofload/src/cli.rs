@@ -55,13 +55,14 @@ pub enum Command {
 }
 
 /// Flags that the interrupted run has already decided.
-const RESUME_TAKES_NONE: [&str; 8] = [
+const RESUME_TAKES_NONE: [&str; 9] = [
     "experiment",
     "LoadFlags",
     "RequestFlags",
     "ConnectionFlags",
     "PlanFlags",
-    "ShareFlags",
+    "share",
+    "agents",
     "out",
     "samples",
 ];

@@ -2,13 +2,15 @@
 //!
 //! The execution of a run does not know which.
 
+use std::io::{self, Write};
+
 use drivers::AnyDriver;
 use engine::process::{Addresses, Launcher};
 use engine::selfcheck;
 use engine::transport::Endpoint;
 use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, progress_span, run_together};
 use fleet::connection::FleetError;
-use fleet::coordinator::{Fleet, RemoteTrial, RemoteTrials, ShareResult};
+use fleet::coordinator::{Fleet, FleetState, RemoteTrial, RemoteTrials, ShareResult};
 use fleet::protocol::{Assignment, StepLoad};
 use pages::wall_clock::measure_start_of;
 use plan::load::{Model, Stop};
@@ -17,7 +19,7 @@ use plan::plan_share::PlanShare;
 use plan::schedule::nanos;
 use plan::target::Target;
 use record::event::{Event, EventKind};
-use record::folder::JoinedFacts;
+use record::folder::{Folder, JoinedFacts, names};
 use record::{Layout, TrialFacts};
 
 use crate::disk::Disk;
@@ -129,6 +131,7 @@ impl Crew for RemoteCrew<'_> {
             timeout_ns: nanos(first.arm.load.timeout),
             stop: first.stop.clone(),
             end: first.end.clone(),
+            keep: &|state| self.keep(state),
         };
         let performed = self.fleet.perform(&mut together, on).map_err(NotPerformed::Fleet)?;
         let measure_from = performed.measure_from;
@@ -159,6 +162,12 @@ fn finished(facts: &TrialFacts) -> Event {
 }
 
 impl RemoteCrew<'_> {
+    fn keep(&self, state: &FleetState) -> io::Result<()> {
+        let mut file = self.disk.create(names::FLEET)?;
+        serde_json::to_writer(&mut file, state)?;
+        file.flush()
+    }
+
     fn join(
         &self,
         setup: &Setup<'_, AnyDriver>,

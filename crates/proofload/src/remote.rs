@@ -2,7 +2,7 @@
 
 use engine::StopSignal;
 use fleet::connection::FleetError;
-use fleet::coordinator::{Fleet, FleetAddress, User};
+use fleet::coordinator::{Fleet, FleetAddress, FleetState, User};
 use fleet::protocol::Task;
 use plan::plan::Arm;
 use plan::plan_share::PlanShare;
@@ -41,6 +41,27 @@ pub fn name(text: &str) -> Result<String, Problem> {
             "the name of a fleet has up to 64 letters, digits, `-` and `_` (got {text:?})"
         ))),
     }
+}
+
+/// Takes over the agents of a run whose coordinator has died; where they are gone, finds others.
+///
+/// Errors: no connection; or as [`gather`]
+pub fn resume(
+    address: &FleetAddress,
+    state: Option<FleetState>,
+    (loaded, options): (&LoadedExperiment, TrialOptions),
+    stop: &StopSignal,
+    live: &mut LiveView,
+) -> Result<Fleet, Problem> {
+    if let Some(state) = state {
+        live.say("looking for the agents of this run");
+        let taken = Fleet::take_over(address, state).map_err(|error| Problem::fleet(&error))?;
+        match taken {
+            Some(fleet) => return Ok(fleet),
+            None => live.say("they are gone, or not all there: others are to take their places"),
+        }
+    }
+    gather(address, loaded, options, stop, live)
 }
 
 /// Finds the agents of a run, and lets them load its plan.

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::MixNames;
 
-pub use agent::{Agent, AgentFacts};
+pub use agent::{Agent, AgentFacts, ClockOffset};
 pub use arm::Arm;
 pub use capacity::*;
 pub use comparison::{BlockPoint, Change, Comparison, Shares, Shift, Sides};

@@ -1,23 +1,21 @@
 //! Trials that agents perform together, and the processes that run here meanwhile.
 
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::clock::monotonic;
+use engine::selfcheck;
 use engine::trial::{Host, TrialOutput};
 use engine::{EndSignal, StopSignal};
 use record::event::{Event, EventKind};
 use record::summary::AgentFacts;
 use record::{EarlyEnd, Layout, TrialFacts, WindowSpan};
 
-use super::{Fleet, Member};
+use super::{ANSWERED_WITHIN, Begun, Fleet, FleetState, Member, READY_WITHIN, reports};
 use crate::connection::FleetError;
 use crate::merger::OutputMerger;
 use crate::partial::PartialTotals;
 use crate::protocol::{AgentInfo, Assignment, Command, Dispatch, Output, Report};
 
-/// Time limit for the agents to get ready: `[setup]` may take long.
-const READY_WITHIN: Duration = Duration::from_mins(10);
 /// Time from the barrier to the first load, in which every agent must have its instant.
 const AHEAD_NS: u64 = 3_000_000_000;
 /// All agents must have learned by then when to begin.
@@ -49,7 +47,12 @@ pub struct RemoteTrials<'a> {
     pub stop: StopSignal,
     /// The signal to end the measure phase early.
     pub end: EndSignal,
+    /// Keeps what another coordinator needs to take over.
+    pub keep: &'a KeepState<'a>,
 }
+
+/// Keeps the state of a fleet.
+pub type KeepState<'a> = dyn Fn(&FleetState) -> std::io::Result<()> + 'a;
 
 /// A trial for agents.
 #[derive(Debug)]
@@ -183,9 +186,14 @@ impl Fleet {
         together: &mut RemoteTrials<'_>,
         on: &mut OnMerged<'_>,
     ) -> Result<Performed, FleetError> {
-        let begun = self.begin(together);
-        let start = begun.inspect_err(|_| self.command_all(&Command::CallOff))?;
-        let RemoteTrials { trials, host, lead_ns, measure_ns, timeout_ns, stop, end } = together;
+        let taken_over = self.attempts().begun.take();
+        let begun = match taken_over {
+            Some(begun) => begun,
+            None => self.begin(together).inspect_err(|_| self.command_all(&Command::CallOff))?,
+        };
+        let Begun { start, .. } = begun;
+        let RemoteTrials { trials, host, lead_ns, measure_ns, timeout_ns, stop, end, .. } =
+            together;
         let length = measure_ns.map(|measured| measured + *lead_ns + *timeout_ns);
         let side = |trial| Side::new(trial, self.members.len(), length);
         let mut sides: Vec<Side<'_>> = trials.iter().map(side).collect();
@@ -205,11 +213,12 @@ impl Fleet {
             let fault = host.next_fault(measure_from);
             let patience =
                 fault.map_or(TICK, |at| TICK.min(Duration::from_nanos(at.saturating_sub(now))));
-            match self.reports.recv_timeout(patience) {
-                Ok(dispatch) => self.take(dispatch, &mut sides, &read, (host, on)),
-                Err(RecvTimeoutError::Timeout) => {}
-                // The receiving task ends with the runtime alone.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+            if let Some(dispatch) = self.reports.next(patience) {
+                self.take(dispatch, &mut sides, &read, (host, on));
+            }
+            if self.reports.has_past() {
+                // What a lost agent has reported before counts.
+                continue;
             }
             let too_late = give_up.is_some_and(|at| monotonic() > at)
                 || signals.given.hurried.is_some_and(|at| monotonic() > at + HURRY_NS);
@@ -222,43 +231,61 @@ impl Fleet {
         host.end_measure();
         let end = monotonic();
         watch(host, end, (measure_from, measure_to), on);
-        let result = |(member, state)| result(member, state, (start, end));
         let of_side = |side: Side<'_>| self.members.iter().zip(side.states).map(result).collect();
         Ok(Performed { results: sides.into_iter().map(of_side).collect(), measure_from })
     }
 
-    /// Everything up to the instant at which all begin, which is returned.
-    fn begin(&self, together: &RemoteTrials<'_>) -> Result<u64, FleetError> {
+    /// Everything up to the instant at which all begin.
+    fn begin(&self, together: &RemoteTrials<'_>) -> Result<Begun, FleetError> {
+        let keep = || {
+            (together.keep)(&self.state())
+                .map_err(|error| FleetError::new(format!("cannot write the record: {error}")))
+        };
+        let (_, first_report) = self.runtime.block_on(reports::kept(&self.store, &self.run))?;
+        let attempt = {
+            let mut attempts = self.attempts();
+            attempts.count += 1;
+            attempts.count
+        };
+        keep()?;
         let stopped = || together.stop.requests() > 0;
         if let Some(lost) = self.members.iter().find(|member| self.is_lost(member)) {
             return Err(FleetError::new(format!("{} was lost", lost.name())));
         }
         let assignments: Vec<_> =
             together.trials.iter().map(|trial| trial.assignment.clone()).collect();
-        let first = assignments.first().map_or(0, |assignment| assignment.trial.index);
-        for member in &self.members {
-            self.command(member, &Command::Prepare(assignments.clone()))?;
-        }
-        self.all_report(READY_WITHIN, first, &stopped, &|report| match report {
+        let prepare = Command::Prepare { attempt, trials: assignments.clone() };
+        let prepare: Vec<_> = self.members.iter().map(|one| (one, prepare.clone())).collect();
+        self.command_at_once(&prepare, ANSWERED_WITHIN)?;
+        self.all_report(READY_WITHIN, attempt, &stopped, &|report| match report {
             Report::Ready => Some(Ok(())),
             Report::CouldNotBegin(why) => Some(Err(why.clone())),
             _ => None,
         })?;
         let start = monotonic() + AHEAD_NS;
-        let mut commands = Vec::new();
+        let mut at = Vec::new();
         for member in &self.members {
-            let there = member.seen().clock.there(start);
-            let at_ns = there.ok_or_else(|| {
+            let clock = &mut member.seen().clock;
+            let there = clock.there(start).ok_or_else(|| {
                 FleetError::new(format!("the clock of {} cannot be read", member.name()))
             })?;
-            commands.push((member, Command::Begin { at_ns }));
+            clock.appoint(start, there);
+            at.push(there);
         }
+        let begin = |(member, at_ns): (_, &u64)| (member, Command::Begin { at_ns: *at_ns });
+        let commands: Vec<_> = self.members.iter().zip(&at).map(begin).collect();
         self.command_at_once(&commands, TOLD_WITHIN)?;
-        match monotonic() < start {
-            true => Ok(start),
-            false => Err(FleetError::new("the agents did not learn in time when to begin")
-                .hint("look at the connection to NATS: commands took seconds")),
+        if monotonic() >= start {
+            return Err(FleetError::new("the agents did not learn in time when to begin")
+                .hint("look at the connection to NATS: commands took seconds"));
         }
+        let trials = assignments.iter().map(|assignment| assignment.trial.index).collect();
+        let boot_id = selfcheck::identity().boot_id;
+        let begun = Begun { trials, start, at, boot_id, first_report };
+        self.attempts().begun = Some(begun.clone());
+        keep()?;
+        self.attempts().begun = None;
+        Ok(begun)
     }
 
     fn take(
@@ -268,6 +295,9 @@ impl Fleet {
         read: &ReadFacts<'_>,
         (host, on): (&mut Host, &mut OnMerged<'_>),
     ) {
+        if dispatch.attempt != self.attempts().count {
+            return;
+        }
         let is_of = |side: &Side<'_>| side.trial.assignment.trial.index == dispatch.trial;
         let place = sides.iter().position(is_of);
         let Some((place, agent)) = place.zip((dispatch.share as usize).checked_sub(1)) else {
@@ -358,15 +388,17 @@ impl Signals {
     }
 }
 
-fn result(member: &Member, state: State, (start, end): (u64, u64)) -> ShareResult {
+fn result((member, state): (&Member, State)) -> ShareResult {
     let AgentInfo { name, machine, boot_id, .. } = &member.info;
+    let (clock_offset, start_error_ns) = member.seen().clock.appointed().unzip();
     let known = |own: Option<AgentFacts>| AgentFacts {
         share: member.share.number,
         of: member.share.of,
         host: name.clone(),
         machine: machine.clone(),
         boot_id: boot_id.clone(),
-        start_error_ns: member.seen().clock.error_over(start, end),
+        clock_offset,
+        start_error_ns,
         ..own.unwrap_or_default()
     };
     match state {

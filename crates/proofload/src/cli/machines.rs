@@ -37,7 +37,7 @@ pub struct FleetFlags {
     #[arg(long, value_name = "NAME", requires = "agents", default_value = DEFAULT_FLEET)]
     pub fleet: String,
     /// How long to wait for the agents
-    #[arg(long, value_name = "TIME", requires = "agents", default_value = "2m")]
+    #[arg(long, value_name = "TIME", requires = "via", default_value = "2m")]
     pub agents_within: String,
 }
 

@@ -86,10 +86,10 @@ fn one_run(
     };
     let scratch = scratch()?;
     let agent = match take(&task, &files, &scratch) {
-        Ok(loaded) => Agent { link, task, loaded, live, user: stop.clone() },
+        Ok(loaded) => Agent { link, task, attempt: 0, loaded, live, user: stop.clone() },
         Err(why) => {
             let report = Report::Refused(why.clone());
-            link.report(Dispatch { share: task.share, trial: 0, report });
+            link.report(Dispatch { share: task.share, attempt: 0, trial: 0, report });
             link.flush(LAST_WITHIN);
             return Err(Problem::usage(why).during("loading the plan of the coordinator"));
         }
@@ -142,6 +142,8 @@ fn identify(name: Option<&str>) -> AgentInfo {
 struct Agent<'a> {
     link: AgentLink,
     task: Box<Task>,
+    /// Of the coordinator, to perform trials.
+    attempt: u32,
     loaded: LoadedExperiment,
     live: &'a mut LiveView,
     /// The signal to stop of whoever started this agent.
@@ -155,7 +157,10 @@ impl Agent<'_> {
         self.report(0, Report::Loaded);
         loop {
             match await_order(&self.link, BETWEEN, stop) {
-                Some(Order::Prepare(trials)) => self.perform(&trials),
+                Some(Order::Prepare(attempt, trials)) => {
+                    self.attempt = attempt;
+                    self.perform(&trials);
+                }
                 Some(Order::Leave(why)) => {
                     self.live.say(&why);
                     let is_over = why == "the run is over";
@@ -168,7 +173,8 @@ impl Agent<'_> {
     }
 
     fn report(&self, trial: u32, report: Report) {
-        self.link.report(Dispatch { share: self.task.share, trial, report });
+        let (share, attempt) = (self.task.share, self.attempt);
+        self.link.report(Dispatch { share, attempt, trial, report });
     }
 
     /// Performs this agent's share of trials, or reports why they could not begin.
@@ -228,7 +234,8 @@ impl Agent<'_> {
             let facts = redaction::of_facts(facts, &plan.secrets);
             let number = facts.index;
             let facts = to_vec(&facts).map_err(|error| Problem::environment(error.to_string()))?;
-            self.link.report_end(self.task.share, number, facts);
+            self.link.report_end((self.task.share, self.attempt, number), facts);
+            self.live.say(&format!("performed its share of trial {number}"));
         }
         Ok(())
     }

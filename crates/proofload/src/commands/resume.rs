@@ -2,28 +2,34 @@
 
 use std::path::Path;
 
+use engine::StopSignal;
+use fleet::coordinator::{Begun, Fleet, FleetState};
+use fleet::protocol::DEFAULT_FLEET;
+use plan::plan::Plan;
 use record::folder::{Folder, RunOrigin, RunReader, names};
 use record::summary::Run;
 
 use super::run;
 use plan::plan_share::PlanShare;
 
-use crate::cli::{GeneratorFlags, OutputFlags};
-use crate::crew::LocalCrew;
+use crate::agenda::Agenda;
+use crate::cli::{FleetFlags, GeneratorFlags, OutputFlags};
+use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
 use crate::exit::Exit;
+use crate::judging::JudgedFolder;
 use crate::live::LiveView;
-use crate::loading::load_again;
+use crate::loading::{LoadedExperiment, load_again};
 use crate::problem::Problem;
 use crate::sharing::ShareRun;
 use crate::systems::launcher;
-use crate::{contact, interrupt, publishing, redaction};
+use crate::{contact, interrupt, publishing, redaction, remote};
 
 /// Executes the missing trials and judges the whole run; the exit code is the verdict.
 pub fn resume(
     root: &Path,
-    flags: &OutputFlags,
+    (flags, fleet): (&OutputFlags, &FleetFlags),
     generator: GeneratorFlags,
 ) -> Result<Exit, Problem> {
     publishing::probe(flags)?;
@@ -31,14 +37,6 @@ pub fn resume(
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;
     let origin = origin(&disk)?;
-    if origin.agents > 0 {
-        let root = root.display();
-        let agents = origin.agents;
-        return Err(Problem::usage(format!(
-            "{root} was performed by {agents} agents, which one machine cannot resume"
-        ))
-        .hint("run it again, with `--agents` and `--via`"));
-    }
     if let Some(share) = &origin.share {
         return Err(Problem::usage(format!(
             "{} is share {share} of a run, which cannot be resumed: the shares begin together",
@@ -66,9 +64,9 @@ pub fn resume(
     }
     let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
-    contact::foresee(&plan.arms, plan.is_duet(), PlanShare::WHOLE, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
-    let provenance = Run { command: origin.command.clone(), ..provenance };
+    let (command, shares) = (origin.command.clone(), origin.agents);
+    let provenance = Run { command, shares, ..provenance };
     // All trials of a run get the same scheduling, unless the user turns it off now.
     let real_time = !(origin.no_realtime || generator.no_realtime);
     let share_run = ShareRun::WHOLE;
@@ -76,13 +74,67 @@ pub fn resume(
     let experiment = &loaded.experiment;
     let launcher =
         launcher(&plan.arms).map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
-    let crew = LocalCrew { launcher, share_run: options.share_run };
+    let fleet = match origin.agents {
+        0 => None,
+        _ => agents(&loaded, &disk, (&origin, fleet), options, (&stop, &mut live))?,
+    };
+    let crew: Box<dyn Crew> = match &fleet {
+        Some(fleet) => Box::new(RemoteCrew { fleet, launcher, disk: &disk, plan, searched: None }),
+        None => {
+            contact::foresee(&plan.arms, plan.is_duet(), PlanShare::WHOLE, &mut live)?;
+            Box::new(LocalCrew { launcher, share_run: options.share_run })
+        }
+    };
     let execution =
-        Execution { experiment, disk: &disk, live: &mut live, stop, crew: &crew, options };
+        Execution { experiment, disk: &disk, live: &mut live, stop, crew: &*crew, options };
     let summary = run::carry_out(execution, provenance)
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
+    drop(crew);
     publishing::publish(&disk, flags, &mut live)?;
     Ok(run::exit(&summary))
+}
+
+/// The agents that perform the trials that are left; `None` if none is.
+///
+/// Errors: there is no address of NATS, or the agents do not come
+fn agents(
+    loaded: &LoadedExperiment,
+    disk: &Disk,
+    (origin, flags): (&RunOrigin, &FleetFlags),
+    options: TrialOptions,
+    (stop, live): (&StopSignal, &mut LiveView),
+) -> Result<Option<Fleet>, Problem> {
+    let plan = &loaded.experiment.plan;
+    let agenda = Agenda::of(plan, &JudgedFolder { plan, disk }.states());
+    if agenda.trials.is_empty() {
+        return Ok(None);
+    }
+    let flags = FleetFlags {
+        agents: Some(origin.agents),
+        fleet: origin.fleet.clone().unwrap_or_else(|| DEFAULT_FLEET.to_owned()),
+        ..flags.clone()
+    };
+    let Some(address) = remote::address(&flags)? else {
+        let what =
+            format!("agents perform this run ({}), and their address is not known", origin.agents);
+        return Err(Problem::usage(what).hint("give `--via nats://…`, or set PROOFLOAD_VIA"));
+    };
+    let state = state(disk, plan, &agenda);
+    remote::resume(&address, state, (loaded, options), stop, live).map(Some)
+}
+
+/// What the last coordinator kept, as far as it can be used: trials whose processes died with it begin anew.
+fn state(disk: &Disk, plan: &Plan, agenda: &Agenda) -> Option<FleetState> {
+    let kept = disk.open(names::FLEET).ok()?;
+    let mut state: FleetState = serde_json::from_reader(kept).ok()?;
+    let next = agenda.next();
+    let is_next = |begun: &Begun| begun.trials.iter().eq(next.iter().map(|trial| &trial.index));
+    let has_processes = next.iter().any(|trial| {
+        let arm = &plan.arms[trial.arm];
+        arm.system.is_some() || !arm.services.is_empty() || !arm.observers.is_empty()
+    });
+    state.begun = state.begun.filter(|begun| is_next(begun) && !has_processes);
+    Some(state)
 }
 
 /// How the run was started.

@@ -88,7 +88,9 @@ pub fn measure(
     let run = Run { share, shares, ..provenance(plan, &disk, started_at) };
     let _held = match &loaded.asked {
         Some(asked) => {
-            write_json(&disk, names::ORIGIN, &origin(asked, &run, options)?)?;
+            let fleet = fleet.as_ref().map(|_| together.fleet.fleet.clone());
+            let origin = RunOrigin { fleet, ..origin(asked, &run, options)? };
+            write_json(&disk, names::ORIGIN, &json(&origin)?)?;
             Some(disk.hold()?)
         }
         None => None,
@@ -123,15 +125,11 @@ pub fn write_summary(disk: &Disk, summary: &Summary, secrets: &Secrets) -> Resul
 }
 
 /// The information to resume the run later.
-fn origin(
-    asked: &RunRequest,
-    run: &Run,
-    options: TrialOptions,
-) -> Result<serde_json::Value, Problem> {
+fn origin(asked: &RunRequest, run: &Run, options: TrialOptions) -> Result<RunOrigin, Problem> {
     let folder = std::env::current_dir().map_err(|error| {
         Problem::environment(format!("cannot tell in which folder this is: {error}"))
     })?;
-    json(&RunOrigin {
+    Ok(RunOrigin {
         version: run.version.clone(),
         started_at: run.started_at.clone(),
         plan_hash: run.plan_hash.clone(),
@@ -142,6 +140,7 @@ fn origin(
         no_realtime: !options.real_time,
         share: run.share.clone(),
         agents: run.shares,
+        fleet: None,
     })
 }
 

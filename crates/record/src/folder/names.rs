@@ -8,6 +8,8 @@ pub const SUMMARY: &str = "summary.json";
 pub const PLAN: &str = "plan.json";
 /// The run as requested, so that it can be resumed.
 pub const ORIGIN: &str = "origin.json";
+/// The agents of a run and what they were last asked to do, so that another coordinator can take over.
+pub const FLEET: &str = "fleet.json";
 /// The report for a pull request.
 pub const REPORT_MARKDOWN: &str = "report.md";
 /// The report for a browser.

@@ -29,6 +29,9 @@ pub struct RunOrigin {
     /// Agents that performed it together; 0 for none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub agents: u32,
+    /// Name of their fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
 }
 
 fn is_zero(count: &u32) -> bool {

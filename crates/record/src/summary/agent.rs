@@ -27,9 +27,21 @@ pub struct AgentFacts {
     /// How far its windows may be off those of the coordinator, from exchanges with it; none without a coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_error_ns: Option<u64>,
+    /// Its CLOCK_MONOTONIC beside that of the coordinator when the load began; none without a coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset: Option<ClockOffset>,
     /// Windows of the measure phase that it reported before it was lost; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_after_windows: Option<u64>,
+}
+
+/// By how much one clock is ahead of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// Nanoseconds; negative where it is behind.
+    pub ahead_ns: i64,
+    /// At most this far off.
+    pub bound_ns: u64,
 }
 
 /// What an agent did in a trial.

@@ -136,7 +136,7 @@ expect = { status = 200, contains = "from the origin" }
     assert_eq!(monitors.count(), 2, "the killed one and the next: {:?}", trial.systems);
 }
 
-fn with_truth(mode: &str, seconds: u32) -> String {
+pub(super) fn with_truth(mode: &str, seconds: u32) -> String {
     format!(
         "title = \"A system for agents\"\nseed = 7\ncriteria = [\"failed == 0\"]\n\
          [system]\nserve = \"truth\"\nset = {{ {mode} }}\n\

@@ -1,0 +1,126 @@
+//! A coordinator takes over from one that has died: its agents go on meanwhile, and what they report is stored.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use engine::clock::monotonic;
+
+use super::reports::{self, Reports};
+use super::state::FleetState;
+use super::{
+    ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, Member, Seen, ask, members, runtime,
+};
+use crate::clock::Exchange;
+use crate::connection::{FleetError, RunStore, connect};
+use crate::protocol::{Command, Instruction, Reply, Report, command_subject};
+
+/// Each coordinator numbers its commands from a number that its predecessors have not reached.
+const COMMANDS_BITS: u32 = 32;
+
+impl Fleet {
+    /// Takes over the agents of a run. `None` if they are gone, or some of them are and the trial cannot go on without;
+    /// then those that are left are sent home.
+    ///
+    /// Errors: no connection, or the servers refuse
+    pub fn take_over(
+        address: &FleetAddress,
+        state: FleetState,
+    ) -> Result<Option<Self>, FleetError> {
+        let runtime = runtime()?;
+        let client = runtime.block_on(connect(&address.servers, "proofload run"))?;
+        let Ok(store) = runtime.block_on(RunStore::open(&client, &state.run)) else {
+            return Ok(None);
+        };
+        let (first_kept, next) = runtime.block_on(reports::kept(&store, &state.run))?;
+        let known = |begun: &Begun| begun.is_of_this_clock() && first_kept <= begun.first_report;
+        let begun = state.begun.filter(known);
+        let first = begun.as_ref().map_or(next, |begun| begun.first_report);
+        let reports = runtime.block_on(Reports::receive(&store, &state.run, Some(first)))?;
+        let fleet = Self {
+            runtime,
+            client,
+            store,
+            name: state.fleet,
+            run: state.run,
+            members: members(state.agents),
+            reports,
+            given: AtomicU64::new(u64::from(state.coordinators) << COMMANDS_BITS),
+            coordinators: state.coordinators + 1,
+            attempts: Mutex::new(Attempts { count: state.attempts, begun }),
+        };
+        let absent = fleet.find_members();
+        if fleet.attempts().begun.is_none() {
+            // They may have got ready, or have begun.
+            let call_off = fleet.members.iter().map(|member| (member, Command::CallOff));
+            let _ = fleet.command_at_once(&call_off.collect::<Vec<_>>(), ANSWER_WITHIN);
+        }
+        let is_whole = match next > first {
+            true => fleet.past_is_enough(absent)?,
+            false => absent.is_empty(),
+        };
+        Ok(is_whole.then_some(fleet))
+    }
+
+    /// Reads the clocks of the agents that still work for this run. Returns the shares of the others, which are lost.
+    fn find_members(&self) -> Vec<u32> {
+        let clock = Instruction { run: self.run.clone(), number: 0, command: Command::Clock };
+        let asked = self.members.iter().map(|member| {
+            let (client, clock) = (self.client.clone(), clock.clone());
+            let subject = command_subject(&self.name, &member.info.id);
+            self.runtime.spawn(async move {
+                let sent = monotonic();
+                let Some(Reply::Clock { received, answered }) =
+                    ask(&client, &subject, &clock).await
+                else {
+                    return None;
+                };
+                Some(Exchange { sent, received, answered, returned: monotonic() })
+            })
+        });
+        let asked: Vec<_> = asked.collect();
+        let mut absent = Vec::new();
+        for (place, (member, answer)) in self.members.iter().zip(asked).enumerate() {
+            match self.runtime.block_on(answer) {
+                Ok(Some(exchange)) => {
+                    self.know_again(place, member, exchange);
+                    self.keep_time(member);
+                }
+                _ => {
+                    *member.seen() = Seen::default();
+                    absent.push(member.share.number);
+                }
+            }
+        }
+        absent
+    }
+
+    fn know_again(&self, place: usize, member: &Member, exchange: Exchange) {
+        let mut seen = member.seen();
+        seen.at = exchange.returned;
+        seen.clock.add(exchange);
+        let begun = self.attempts().begun.clone();
+        if let Some(begun) = begun
+            && let Some(at) = begun.at.get(place)
+        {
+            seen.clock.appoint(begun.start, *at);
+        }
+    }
+
+    /// Whether agents that are gone had finished what was begun.
+    fn past_is_enough(&self, mut absent: Vec<u32>) -> Result<bool, FleetError> {
+        let attempts = self.attempts();
+        let trials = attempts.begun.as_ref().map_or(0, |begun| begun.trials.len());
+        let mut ended = vec![0; self.members.len()];
+        self.reports.past(|dispatch| {
+            let place = (dispatch.share as usize).wrapping_sub(1);
+            if dispatch.attempt == attempts.count
+                && matches!(dispatch.report, Report::Ended { .. })
+                && let Some(ended) = ended.get_mut(place)
+            {
+                *ended += 1;
+            }
+        })?;
+        absent.retain(|share| trials == 0 || ended.get(*share as usize - 1) != Some(&trials));
+        Ok(absent.is_empty())
+    }
+}
