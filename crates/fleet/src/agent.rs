@@ -274,7 +274,9 @@ impl Session {
                 tokio::spawn(async move {
                     let _ = order.send(match fetch(&client, &task).await {
                         Ok((store, files)) => {
-                            let _ = taken.map(|taken| taken.send((task.run.clone(), store)));
+                            if let Some(taken) = taken {
+                                let _ = taken.send((task.run.clone(), store));
+                            }
                             Order::Take(task, files)
                         }
                         Err(error) => Order::Leave(error.what),

@@ -142,7 +142,7 @@ impl Fleet {
                 return Err(error);
             }
         };
-        let reports = runtime.block_on(Reports::receive(&store, &run, None))?;
+        let reports = runtime.block_on(Reports::receive(&store, &run, 1))?;
         Ok(Self {
             runtime,
             client,
@@ -230,7 +230,10 @@ impl Fleet {
                 ))
                 .hint("look at its last words on that machine"));
             }
-            let Some(dispatch) = self.reports.next(Duration::from_millis(100)) else { continue };
+            let Some(dispatch) = self.reports.next(&self.runtime, Duration::from_millis(100))
+            else {
+                continue;
+            };
             if dispatch.attempt != attempt {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use engine::clock::monotonic;
 
-use super::reports::{self, Reports};
+use super::reports::{Kept, Reports};
 use super::state::FleetState;
 use super::{
     ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, Member, Seen, ask, members, runtime,
@@ -31,11 +31,11 @@ impl Fleet {
         let Ok(store) = runtime.block_on(RunStore::open(&client, &state.run)) else {
             return Ok(None);
         };
-        let (first_kept, next) = runtime.block_on(reports::kept(&store, &state.run))?;
-        let known = |begun: &Begun| begun.is_of_this_clock() && first_kept <= begun.first_report;
+        let kept = runtime.block_on(Kept::of(&store, &state.run))?;
+        let known = |begun: &Begun| begun.is_of_this_clock() && kept.first <= begun.first_report;
         let begun = state.begun.filter(known);
-        let first = begun.as_ref().map_or(next, |begun| begun.first_report);
-        let reports = runtime.block_on(Reports::receive(&store, &state.run, Some(first)))?;
+        let first = begun.as_ref().map_or(kept.next, |begun| begun.first_report);
+        let reports = runtime.block_on(Reports::receive(&store, &state.run, first))?;
         let fleet = Self {
             runtime,
             client,
@@ -54,10 +54,7 @@ impl Fleet {
             let call_off = fleet.members.iter().map(|member| (member, Command::CallOff));
             let _ = fleet.command_at_once(&call_off.collect::<Vec<_>>(), ANSWER_WITHIN);
         }
-        let is_whole = match next > first {
-            true => fleet.past_is_enough(absent)?,
-            false => absent.is_empty(),
-        };
+        let is_whole = absent.is_empty() || fleet.have_ended(absent, first)?;
         Ok(is_whole.then_some(fleet))
     }
 
@@ -106,21 +103,20 @@ impl Fleet {
         }
     }
 
-    /// Whether agents that are gone had finished what was begun.
-    fn past_is_enough(&self, mut absent: Vec<u32>) -> Result<bool, FleetError> {
+    /// Whether these shares had ended what was begun, by the reports from this one on.
+    fn have_ended(&self, shares: Vec<u32>, first: u64) -> Result<bool, FleetError> {
         let attempts = self.attempts();
-        let trials = attempts.begun.as_ref().map_or(0, |begun| begun.trials.len());
-        let mut ended = vec![0; self.members.len()];
-        self.reports.past(|dispatch| {
-            let place = (dispatch.share as usize).wrapping_sub(1);
+        let Some(begun) = &attempts.begun else { return Ok(false) };
+        let stored = Reports::receive(&self.store, &self.run, first);
+        let mut ended = vec![0; self.members.len() + 1];
+        self.runtime.block_on(stored)?.show_stored(&self.runtime, |dispatch| {
             if dispatch.attempt == attempts.count
                 && matches!(dispatch.report, Report::Ended { .. })
-                && let Some(ended) = ended.get_mut(place)
+                && let Some(ended) = ended.get_mut(dispatch.share as usize)
             {
                 *ended += 1;
             }
         })?;
-        absent.retain(|share| trials == 0 || ended.get(*share as usize - 1) != Some(&trials));
-        Ok(absent.is_empty())
+        Ok(shares.into_iter().all(|share| ended[share as usize] == begun.trials.len()))
     }
 }

@@ -10,7 +10,8 @@ use record::event::{Event, EventKind};
 use record::summary::AgentFacts;
 use record::{EarlyEnd, Layout, TrialFacts, WindowSpan};
 
-use super::{ANSWERED_WITHIN, Begun, Fleet, FleetState, Member, READY_WITHIN, reports};
+use super::reports::Kept;
+use super::{ANSWERED_WITHIN, Begun, Fleet, FleetState, Member, READY_WITHIN};
 use crate::connection::FleetError;
 use crate::merger::OutputMerger;
 use crate::partial::PartialTotals;
@@ -213,10 +214,10 @@ impl Fleet {
             let fault = host.next_fault(measure_from);
             let patience =
                 fault.map_or(TICK, |at| TICK.min(Duration::from_nanos(at.saturating_sub(now))));
-            if let Some(dispatch) = self.reports.next(patience) {
+            if let Some(dispatch) = self.reports.next(&self.runtime, patience) {
                 self.take(dispatch, &mut sides, &read, (host, on));
             }
-            if self.reports.has_past() {
+            if self.reports.is_behind() {
                 // What a lost agent has reported before counts.
                 continue;
             }
@@ -241,7 +242,7 @@ impl Fleet {
             (together.keep)(&self.state())
                 .map_err(|error| FleetError::new(format!("cannot write the record: {error}")))
         };
-        let (_, first_report) = self.runtime.block_on(reports::kept(&self.store, &self.run))?;
+        let kept = self.runtime.block_on(Kept::of(&self.store, &self.run))?;
         let attempt = {
             let mut attempts = self.attempts();
             attempts.count += 1;
@@ -281,7 +282,7 @@ impl Fleet {
         }
         let trials = assignments.iter().map(|assignment| assignment.trial.index).collect();
         let boot_id = selfcheck::identity().boot_id;
-        let begun = Begun { trials, start, at, boot_id, first_report };
+        let begun = Begun { trials, start, at, boot_id, first_report: kept.next };
         self.attempts().begun = Some(begun.clone());
         keep()?;
         self.attempts().begun = None;
