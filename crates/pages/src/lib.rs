@@ -7,11 +7,14 @@
 //! formats of other tools; [`unfinished`] exports a killed run.
 
 mod csv;
+mod github;
 mod hgrm;
 mod hlog;
 pub mod html;
 mod json;
 mod jtl;
+mod junit;
+mod k6;
 pub mod markdown;
 mod outline;
 pub mod progress;
@@ -54,6 +57,10 @@ pub const FORMATS: &[Format] = &[
     page("hgrm", "percentile spectrum that HdrHistogram tools plot", hgrm::write),
     page("hlog", "HdrHistogram interval log, one tag an operation and span", hlog::write),
     page("csv", "one line a window and operation", csv::write),
+    page("junit", "JUnit's XML: a test case for the verdict and each criterion", junit::write),
+    page("github", "annotations of GitHub Actions", github::write),
+    page("k6", "as `k6 run --summary-export`, one object a trial", k6::write),
+    page("k6-data", "what `handleSummary` of k6 gets, one object a trial", k6::write_data),
     raw("jtl", "JMeter's results, one line an operation", jtl::write),
     page("vegeta-json", "as `vegeta report -type=json`, one object a trial", vegeta_json::write),
     raw("vegeta-csv", "as `vegeta encode -to csv`, one line an operation", vegeta_csv::write),

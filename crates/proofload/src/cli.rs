@@ -5,6 +5,7 @@ mod machines;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pages::Format;
 
 pub use machines::{
     AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
@@ -236,6 +237,9 @@ pub struct OutputFlags {
     /// Write the summary as JSON to a file, or - for stdout and nothing else there
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
+    /// Write the run in a format of `proofload report` to a file, such as junit=load.xml; may be repeated
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
+    pub export: Vec<Export>,
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
@@ -245,6 +249,30 @@ pub struct OutputFlags {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// A file that is written after the run.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// What it contains.
+    pub format: &'static Format,
+    /// Where it goes.
+    pub file: PathBuf,
+}
+
+fn export(text: &str) -> Result<Export, String> {
+    let Some((name, file)) = text.split_once('=').filter(|(_, file)| !file.is_empty()) else {
+        return Err("write FORMAT=FILE, such as junit=load.xml".to_owned());
+    };
+    let Some(format) = Format::named(name) else {
+        let names = pages::FORMATS.iter().filter(|format| !format.needs_samples);
+        let names: Vec<&str> = names.map(|format| format.name).collect();
+        return Err(format!("no format is called {name:?}; there are {}", names.join(", ")));
+    };
+    match format.needs_samples {
+        true => Err(format!("{name} is made of raw samples: use `proofload report` after the run")),
+        false => Ok(Export { format, file: file.into() }),
+    }
 }
 
 /// `proofload capacity`.

@@ -9,7 +9,7 @@ use pages::{Format, terminal};
 use plan::plan::Plan;
 use record::folder::{Folder, RunReader, names};
 
-use crate::cli::OutputFlags;
+use crate::cli::{Export, OutputFlags};
 use crate::disk::{Disk, unwritable};
 use crate::live::LiveView;
 use crate::output;
@@ -99,6 +99,14 @@ pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<
 pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
     let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
     let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
+    for Export { format, file } in &flags.export {
+        let made = std::fs::File::create(file).and_then(|file| {
+            let mut out = std::io::BufWriter::new(file);
+            format.write(record, disk, &mut out)?;
+            out.flush()
+        });
+        made.map_err(|error| unwritable(file, &error))?;
+    }
     match flags.json.as_deref() {
         Some("-") => return output::print(&json().map_err(failed)?),
         Some(file) => std::fs::write(file, json().map_err(failed)?)
@@ -129,23 +137,23 @@ pub fn print(
     }
 }
 
-/// Checks before the run that the file of `--json` can be written; changes nothing.
+/// Checks before the run that the files of `--json` and `--export` can be written; changes nothing.
 ///
 /// Errors: it cannot
 pub fn probe(flags: &OutputFlags) -> Result<(), Problem> {
-    match flags.json.as_deref() {
-        Some(file) if file != "-" => probe_file(Path::new(file)),
-        _ => Ok(()),
-    }
+    let json = flags.json.as_deref().filter(|file| *file != "-").map(Path::new);
+    let exports = flags.export.iter().map(|export| ("--export", export.file.as_path()));
+    let mut files = json.map(|file| ("--json", file)).into_iter().chain(exports);
+    files.try_for_each(|(flag, file)| probe_file(flag, file))
 }
 
-fn probe_file(file: &Path) -> Result<(), Problem> {
+fn probe_file(flag: &str, file: &Path) -> Result<(), Problem> {
     let is_there = file.exists();
     let opened = OpenOptions::new().append(true).create(true).open(file);
     opened.map_err(|error| {
         Problem::environment(format!("cannot write {}: {error}", file.display()))
             .during("making sure of it before the run")
-            .hint("name another file with `--json`, or `-` for stdout")
+            .hint(format!("name another file with `{flag}`"))
     })?;
     if !is_there {
         let _ = std::fs::remove_file(file);

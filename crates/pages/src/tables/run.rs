@@ -40,13 +40,12 @@ pub fn criteria(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("criteria", "Criteria", &columns).note(note);
     let arms = Arms::head(summary, &mut table, 1);
     for one in &summary.criteria {
-        let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
         table.row([
             one.text.clone(),
             arms.cell(&one.arm),
             judgement(one.result).to_owned(),
-            figure(one.observed).unwrap_or_else(|| "–".to_owned()),
-            interval(one, figure),
+            observed(one),
+            interval(one),
         ]);
     }
     if summary.arms.len() == 1 {
@@ -55,8 +54,18 @@ pub fn criteria(summary: &Summary) -> Option<Table> {
     table.unless_empty()
 }
 
-fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String>) -> String {
-    match (figure(criterion.low), figure(criterion.high)) {
+/// What was seen, in the unit of the criterion.
+pub fn observed(criterion: &Criterion) -> String {
+    figure(criterion, criterion.observed).unwrap_or_else(|| "–".to_owned())
+}
+
+fn figure(criterion: &Criterion, value: Option<f64>) -> Option<String> {
+    value.map(|value| number::in_unit_of(&criterion.text, value))
+}
+
+/// Its interval.
+pub fn interval(criterion: &Criterion) -> String {
+    match (figure(criterion, criterion.low), figure(criterion, criterion.high)) {
         (None, None) => "–".to_owned(),
         (low, high) => {
             let open = || "?".to_owned();
@@ -81,8 +90,8 @@ pub fn trials(summary: &Summary) -> Option<Table> {
                 trial.block.to_string(),
                 format!("{}{}", super::trial::validity(trial.validity), aside(trial.counts_for)),
                 number::rate(trial.rates.goodput),
-                observed(trial, 0.5),
-                observed(trial, 0.99),
+                time_at(trial, 0.5),
+                time_at(trial, 0.99),
                 number::count(accounting.planned - accounting.succeeded.min(accounting.planned)),
             ]);
         }
@@ -102,7 +111,7 @@ fn aside(counts_for: CountsFor) -> &'static str {
 }
 
 /// A quantile of the main time: response time of an open load, service time of a closed one.
-fn observed(trial: &TrialSummary, q: f64) -> String {
+fn time_at(trial: &TrialSummary, q: f64) -> String {
     let open = trial.load.model == Model::Open;
     let times = if open { &trial.total.response_time } else { &trial.total.service_time };
     let entry = times.quantiles.iter().find(|entry| entry.q == q);

@@ -14,6 +14,7 @@ mod duets;
 mod early_end;
 mod edge;
 mod exchange;
+mod exports;
 mod faults;
 mod formats;
 mod front;
