@@ -59,7 +59,8 @@ impl OutputMerger {
                 self.all_failed.insert(share, failed);
                 self.together().map(TrialOutput::AllFailed).into_iter().collect()
             }
-            TrialOutput::Samples(samples) => vec![TrialOutput::Samples(samples)],
+            // Agents send none of these.
+            TrialOutput::Open { .. } | TrialOutput::Samples(_) => Vec::new(),
         }
     }
 
@@ -96,10 +97,12 @@ impl OutputMerger {
                 pending.started += progress.started;
                 pending.succeeded += progress.succeeded;
                 pending.failed += progress.failed;
+                pending.lateness.add(progress.lateness);
                 *pending = Progress {
                     started: pending.started,
                     succeeded: pending.succeeded,
                     failed: pending.failed,
+                    lateness: pending.lateness,
                     ..progress
                 };
                 let open = (0..self.open.len()).filter(|&share| self.open[share]);
@@ -123,6 +126,7 @@ impl OutputMerger {
             whole.succeeded += progress.succeeded;
             whole.failed += progress.failed;
             whole.in_flight += progress.in_flight;
+            whole.lateness.add(progress.lateness);
             let rates = [whole.finished_rate, progress.finished_rate];
             whole.finished_rate = rates.into_iter().flatten().reduce(|sum, rate| sum + rate);
         }

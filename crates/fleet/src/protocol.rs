@@ -213,7 +213,7 @@ impl Output {
                 parts.into_iter().map(Self::Part).chain(last).collect()
             }
             TrialOutput::AllFailed(failed) => vec![Self::AllFailed(failed)],
-            TrialOutput::Samples(_) => Vec::new(),
+            TrialOutput::Open { .. } | TrialOutput::Samples(_) => Vec::new(),
         }
     }
 }

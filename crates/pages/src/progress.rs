@@ -100,6 +100,7 @@ mod tests {
             in_flight: 4,
             p50_ns: Some(1_100_000),
             p99_ns: Some(8_240_000),
+            ..Progress::default()
         };
         let line = ProgressLine {
             trial: (3, 20),

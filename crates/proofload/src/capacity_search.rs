@@ -269,6 +269,7 @@ impl CapacitySearch<'_> {
 
     fn report_step(&mut self, summary: &Summary) {
         let Some(answer) = &summary.capacity else { return };
+        self.live.tables(|| tables::capacity::all(summary));
         if let Some(step) = answer.steps.last() {
             self.live.say(&format!("  {}", tables::capacity::step_line(step, answer)));
             let trials = summary.arms.iter().flat_map(|arm| &arm.trials);

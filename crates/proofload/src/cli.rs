@@ -243,6 +243,9 @@ pub struct OutputFlags {
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
+    /// A line of progress on stderr instead of a whole screen
+    #[arg(long)]
+    pub plain: bool,
     /// Print every table, not only the answer
     #[arg(long)]
     pub full: bool,

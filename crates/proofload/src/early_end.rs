@@ -130,7 +130,7 @@ impl TrialWatch<'_> {
             TrialOutput::Event(Event { kind: EventKind::Fault { .. }, .. }) => {
                 self.stops_at_failures = false;
             }
-            TrialOutput::Event(_) | TrialOutput::Samples(_) => {}
+            TrialOutput::Event(_) | TrialOutput::Open { .. } | TrialOutput::Samples(_) => {}
         }
     }
 

@@ -14,6 +14,7 @@ use engine::process::ProcessError;
 use engine::trial::{Setup, Start, TrialError, TrialOutput};
 use engine::{EndSignal, StopSignal};
 use judge::case::gave_up;
+use pages::tables;
 use pages::wall_clock::measure_start_of;
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
@@ -114,6 +115,7 @@ impl Execution<'_> {
                     {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
+                    self.compare_so_far(&run, &states, &before)?;
                 }
                 TrialsEnded::CouldNotBegin(problem)
                     if !states.values().any(|one| one.is_ended()) =>
@@ -142,6 +144,23 @@ impl Execution<'_> {
             }
             false => self.folder().summary(run, outcomes),
         }
+    }
+
+    /// Shows what the comparisons say after the trials so far.
+    fn compare_so_far(
+        &mut self,
+        run: &Run,
+        states: &BTreeMap<u32, TrialOutcome>,
+        before: &BTreeMap<u32, TrialOutcome>,
+    ) -> Result<(), Problem> {
+        if !self.live.shows_tables() || self.experiment.plan.comparisons.is_empty() {
+            return Ok(());
+        }
+        let agenda = self.agenda(states);
+        let outcomes = TrialOutcomes { states, before, agenda, lost: None };
+        let summary = self.folder().summary(run.clone(), outcomes)?;
+        self.live.tables(|| tables::comparison::comparisons(&summary));
+        Ok(())
     }
 
     fn folder(&self) -> JudgedFolder<'_> {
@@ -351,7 +370,18 @@ fn store(
             }
             writer.event(&event)
         }
-        TrialOutput::Window(window) => writer.window(&window),
+        TrialOutput::Window(window) => {
+            if place == 0 {
+                live.window(&window);
+            }
+            writer.window(&window)
+        }
+        TrialOutput::Open { windows, until_ns } => {
+            if place == 0 {
+                live.open(windows, until_ns);
+            }
+            Ok(())
+        }
         TrialOutput::Samples(samples) => writer.samples(&samples),
         TrialOutput::AllFailed(_) => Ok(()),
     }

@@ -1,17 +1,23 @@
-//! The live view of a trial: on a terminal one line, redrawn every second; otherwise a line every five seconds. Always
-//! on stderr. It reads events and never influences the measurement.
+//! The live view of a trial, always on stderr: on a terminal that is large enough a whole screen (see `live`), on a smaller
+//! one a line that is redrawn every second; otherwise a line every five seconds. It reads events and never influences the
+//! measurement.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
+use engine::StopSignal;
+use live::audience::{self, Screen};
+use live::view::TrialHead;
 use pages::progress::ProgressLine;
+use pages::tables::Table;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use plan::printable::printable_lines;
 use record::event::{Event, EventKind, Phase, Progress};
-use record::{EndReason, summary};
+use record::{EndReason, Window, summary};
 
 use crate::agenda::Agenda;
+use crate::cli::OutputFlags;
 
 /// Without a terminal, progress events per line; they come once a second.
 const LINES_EVERY: u64 = 5;
@@ -23,10 +29,15 @@ pub struct LiveView {
     trial: TrialShown,
     seen: u64,
     dirty: bool,
+    screen: Option<Screen>,
+    /// What the user is told on the screen, and again when that is gone.
+    said: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Style {
+    /// A whole screen, on which the user can stop the run.
+    Screen(StopSignal),
     Redrawn,
     Lines,
     Silent,
@@ -54,7 +65,15 @@ impl LiveView {
             (false, true) => Style::Redrawn,
             (false, false) => Style::Lines,
         };
-        Self { style, trial: TrialShown::default(), seen: 0, dirty: false }
+        let (screen, said) = Default::default();
+        Self { style, trial: TrialShown::default(), seen: 0, dirty: false, screen, said }
+    }
+
+    /// Uses the whole screen for the trials, if there is one; its keys request this signal.
+    pub fn use_screen(&mut self, flags: &OutputFlags, stop: &StopSignal) {
+        if matches!(self.style, Style::Redrawn) && !flags.plain && audience::fits() {
+            self.style = Style::Screen(stop.clone());
+        }
     }
 
     /// Starts the view of the agenda's next trial; of a duet, it shows the first trial.
@@ -82,10 +101,81 @@ impl LiveView {
             later_ns: later.map(nanos),
             ..TrialShown::default()
         };
+        self.start_screen(plan);
+        if let Some(screen) = &mut self.screen {
+            let names = arm.names();
+            let (operations, journeys) = names.split_at(arm.operations.len());
+            screen.begin(
+                plan,
+                TrialHead {
+                    trial: next.clone(),
+                    number: self.trial.number,
+                    block: self.trial.block,
+                    arm: self.trial.arm.clone(),
+                    model: self.trial.model,
+                    window_ns: nanos(arm.load.window()),
+                    measure_ns,
+                    later_ns: self.trial.later_ns,
+                    operations: operations.iter().map(|one| (*one).to_owned()).collect(),
+                    journeys: journeys.iter().map(|one| (*one).to_owned()).collect(),
+                },
+            );
+        }
+    }
+
+    fn start_screen(&mut self, plan: &Plan) {
+        if let Style::Screen(stop) = &self.style
+            && self.screen.is_none()
+        {
+            let stop = stop.clone();
+            match Screen::start(plan, move || stop.request()) {
+                Ok(screen) => self.screen = Some(screen),
+                // What it can do instead is a line.
+                Err(_) => self.style = Style::Redrawn,
+            }
+        }
+    }
+
+    /// Shows a complete window; of a duet, of the first trial.
+    pub fn window(&mut self, window: &Window) {
+        self.screen.iter_mut().for_each(|screen| screen.window(window));
+    }
+
+    /// Shows windows that are not complete, as they are at this instant.
+    pub fn open(&mut self, windows: Vec<Window>, until_ns: i64) {
+        if let Some(screen) = &mut self.screen {
+            screen.open(windows, until_ns);
+        }
+    }
+
+    /// Shows what the trials so far say.
+    pub fn tables(&mut self, tables: impl FnOnce() -> Vec<Table>) {
+        if let Some(screen) = &mut self.screen {
+            screen.tables(tables());
+        }
+    }
+
+    /// Whether there is room for what the trials so far say.
+    pub fn shows_tables(&self) -> bool {
+        self.screen.is_some()
+    }
+
+    /// Gives the terminal back, so that a report can follow.
+    pub fn leave(&mut self) {
+        self.clear();
+        let Some(screen) = self.screen.take() else { return };
+        let missed = screen.leave();
+        for text in std::mem::take(&mut self.said) {
+            self.write(&format!("{text}\n"));
+        }
+        if missed > 0 {
+            self.write(&format!("the terminal was slow: the screen missed {missed} events\n"));
+        }
     }
 
     /// Shows what the event changes.
     pub fn event(&mut self, event: &Event) {
+        self.screen.iter_mut().for_each(|screen| screen.event(event));
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.trial.phase = (*phase, event.at_ns),
             EventKind::Progress(progress) => self.progress(event.at_ns, progress),
@@ -129,9 +219,15 @@ impl LiveView {
     /// Writes a permanent line.
     pub fn say(&mut self, text: &str) {
         self.clear();
-        if self.style != Style::Silent {
-            // The text may quote a target or the output of a process.
-            self.write(&format!("{}\n", printable_lines(text)));
+        // The text may quote a target or the output of a process.
+        let text = printable_lines(text);
+        match (&mut self.screen, &self.style) {
+            (_, Style::Silent) => {}
+            (Some(screen), _) => {
+                screen.note(&text);
+                self.said.push(text);
+            }
+            (None, _) => self.write(&format!("{text}\n")),
         }
     }
 
@@ -146,7 +242,7 @@ impl LiveView {
         self.trial.failed += if self.trial.phase.0 >= Phase::Measure { progress.failed } else { 0 };
         self.seen += 1;
         let line = self.trial.line(at_ns, progress);
-        match self.style {
+        match &self.style {
             Style::Redrawn => {
                 self.write(&format!("\r\x1b[2K{line}"));
                 self.dirty = true;
@@ -154,7 +250,7 @@ impl LiveView {
             Style::Lines if self.seen.is_multiple_of(LINES_EVERY) => {
                 self.write(&format!("{line}\n"));
             }
-            Style::Lines | Style::Silent => {}
+            Style::Screen(_) | Style::Lines | Style::Silent => {}
         }
     }
 
@@ -167,7 +263,7 @@ impl LiveView {
 
 impl Drop for LiveView {
     fn drop(&mut self) {
-        self.clear();
+        self.leave();
     }
 }
 

@@ -51,7 +51,7 @@ pub fn slug(title: &str) -> String {
 pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut LiveView) -> Result<(), Problem> {
     let record = read_back(disk)?;
     write_pages(&record, disk)?;
-    live.clear();
+    live.leave();
     show(&record, disk, flags)
 }
 

@@ -144,6 +144,34 @@ pub struct Progress {
     pub p50_ns: Option<u64>,
     /// Its 99th percentile.
     pub p99_ns: Option<u64>,
+    /// How late the generator was, of operations that ended since the last progress event.
+    #[serde(default)]
+    pub lateness: Lateness,
+}
+
+/// Dispatch lag beside the time that it is a part of. Nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Sum of the response times.
+    pub time_ns: u64,
+    /// Sum of the dispatch lags in them.
+    pub lag_ns: u64,
+    /// The greatest dispatch lag.
+    pub max_ns: u64,
+}
+
+impl Lateness {
+    /// Adds those of other operations.
+    pub fn add(&mut self, other: Self) {
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.lag_ns = self.lag_ns.saturating_add(other.lag_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// The part of the time that is the generator's; 0 where nothing ended.
+    pub fn share(self) -> f64 {
+        self.lag_ns as f64 / self.time_ns.max(1) as f64
+    }
 }
 
 /// Counts of one closed window, by intended start.

@@ -7,6 +7,7 @@ mod tests;
 
 use stats::{COARSE, Histogram};
 
+use crate::event::Lateness;
 use crate::window::{LateTime, OpenWindows, WindowSpan};
 use crate::{FailureKind, Layout, Outcome, Sample, StepOutcome, Totals};
 use batch::SampleSpans;
@@ -61,6 +62,7 @@ struct Since {
     started: u64,
     succeeded: u64,
     failed: u64,
+    lateness: Lateness,
 }
 
 impl PhaseBounds {
@@ -147,7 +149,11 @@ impl Recorder {
             return;
         }
         self.totals.end(sample, self.phases.measure_to);
-        self.in_flight -= u64::from(is_operation);
+        if is_operation {
+            self.in_flight -= 1;
+            let (time_ns, lag_ns) = (sample.response_time(), sample.dispatch_lag());
+            self.since.lateness.add(Lateness { time_ns, lag_ns, max_ns: lag_ns });
+        }
         let window = self.phases.window_of(sample.intended_at);
         self.open.end(window);
         self.open.touch(window, sample.operation).end(sample.outcome);
@@ -202,6 +208,7 @@ impl Recorder {
             succeeded: since.succeeded,
             failed: since.failed,
             in_flight: self.in_flight,
+            lateness: since.lateness,
             streak: self.streak.clone(),
             first_failures: std::mem::take(&mut self.first_failures),
             samples: self

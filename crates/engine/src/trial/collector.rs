@@ -19,6 +19,9 @@ use crate::worker::{Backlog, Message, Timeline, Workload};
 /// Receives the output of trials, with the index of the trial.
 pub(super) type OutputSink<'a> = RefCell<&'a mut dyn FnMut(usize, TrialOutput)>;
 
+/// Windows that wait for answers and are shown before those come, at most: a hang keeps all later ones open.
+const OPEN_SHOWN: usize = 60;
+
 /// Joins the messages of the workers of one trial.
 pub(super) struct Collector<'a> {
     sink: &'a OutputSink<'a>,
@@ -128,6 +131,9 @@ impl<'a> Collector<'a> {
             ..std::mem::take(&mut self.progress)
         };
         self.times.clear();
+        let open = self.assembler.as_ref().map(|assembler| assembler.open(OPEN_SHOWN));
+        let until_ns = self.until().cast_signed() - self.timeline.measure_from.cast_signed();
+        self.emit(TrialOutput::Open { windows: open.unwrap_or_default(), until_ns });
         self.event(now, EventKind::Progress(progress));
     }
 
@@ -173,6 +179,7 @@ impl<'a> Collector<'a> {
         self.progress.started += batch.started;
         self.progress.succeeded += batch.succeeded;
         self.progress.failed += batch.failed;
+        self.progress.lateness.add(batch.lateness);
         self.in_flight[batch.worker] = batch.in_flight;
         self.completion_rate.add(&batch);
         let now = self.instant_of(batch.closed_below);
@@ -205,11 +212,15 @@ impl<'a> Collector<'a> {
 
     /// Emits that every operation has failed in the same way, up to the instant that all workers have reported.
     fn emit_if_all_failed(&self) {
-        let until = self.streaks.iter().map(|(_, until)| *until).min().unwrap_or(0);
         let streaks = self.streaks.iter().map(|(streak, _)| streak);
-        if let Some(failed) = Streak::together(streaks, until) {
+        if let Some(failed) = Streak::together(streaks, self.until()) {
             self.emit(TrialOutput::AllFailed(failed));
         }
+    }
+
+    /// The instant up to which every worker has reported.
+    fn until(&self) -> u64 {
+        self.streaks.iter().map(|(_, until)| *until).min().unwrap_or(0)
     }
 
     fn emit_window(&mut self, window: Window) {

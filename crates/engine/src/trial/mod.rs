@@ -42,6 +42,13 @@ pub enum TrialOutput {
     Event(Event),
     /// A window is complete.
     Window(Window),
+    /// Windows that are not complete; with each progress, for the screen alone.
+    Open {
+        /// As far as they are known, the newest last.
+        windows: Vec<Window>,
+        /// Everything that ended before this instant is in them; from the start of the measure phase.
+        until_ns: i64,
+    },
     /// Raw samples, if they were requested.
     Samples(Vec<RawSample>),
     /// Every operation that has ended since the trial began has failed in the same way. Repeated while that holds.

@@ -42,6 +42,17 @@ pub struct LostCriterion {
     pub why: String,
 }
 
+/// How a criterion stands in one arm, from the closed windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The criterion, as written.
+    pub criterion: String,
+    /// What was seen so far, in words.
+    pub seen: String,
+    /// Why it can no longer be met, if it cannot.
+    pub lost: Option<String>,
+}
+
 /// One criterion in one arm.
 #[derive(Debug)]
 struct CriterionProgress {
@@ -58,7 +69,8 @@ struct CriterionProgress {
     /// All of that together.
     seen: Tally,
     long_windows: LongWindows,
-    lost: bool,
+    /// Why it can no longer be met, if it cannot.
+    lost: Option<String>,
 }
 
 /// The closed windows of one trial.
@@ -116,7 +128,7 @@ impl FailFast {
                     parts: Vec::new(),
                     seen: Tally::default(),
                     long_windows: LongWindows::new(criterion),
-                    lost: false,
+                    lost: None,
                 });
             }
         }
@@ -130,7 +142,7 @@ impl FailFast {
     pub fn begin(&mut self, trials: &[TrialPlan], window_ns: u64) {
         for progress in &mut self.criteria {
             progress.current = false;
-            progress.lost = false;
+            progress.lost = None;
             progress.long_windows.begin(window_ns);
         }
         for trial in trials {
@@ -159,8 +171,19 @@ impl FailFast {
 
     /// Adds a closed window of the trial of this arm; returns the criteria that it makes impossible to meet.
     pub fn add(&mut self, arm: usize, window: &Window) -> Vec<LostCriterion> {
-        let current = self.criteria.iter_mut().filter(|one| one.current && !one.lost);
+        let current = self.criteria.iter_mut().filter(|one| one.current && one.lost.is_none());
         current.filter(|one| one.arm == arm).filter_map(|progress| progress.add(window)).collect()
+    }
+
+    /// How the criteria of this arm stand.
+    pub fn standings(&self, arm: usize) -> Vec<Standing> {
+        let own = self.criteria.iter().filter(|one| one.arm == arm);
+        own.map(|one| Standing {
+            criterion: one.criterion.text.clone(),
+            seen: one.seen_so_far(),
+            lost: one.lost.clone(),
+        })
+        .collect()
     }
 }
 
@@ -191,7 +214,7 @@ impl CriterionProgress {
             Some(_) => self.missed_window(place),
             None => self.hopeless(),
         }?;
-        self.lost = true;
+        self.lost = Some(why.clone());
         let text = &self.criterion.text;
         let why = format!("`{text}` can no longer be met: {why}");
         Some(LostCriterion { criterion: text.clone(), why })
@@ -260,6 +283,34 @@ impl CriterionProgress {
     fn greatest_dispersion(&self, planned: u64, q: f64) -> Option<f64> {
         let filled = self.parts.iter().map(|part| part.filled.len()).sum();
         Dispersion::greatest(planned, filled, 1.0 - q)
+    }
+
+    fn seen_so_far(&self) -> String {
+        let seen = &self.seen;
+        if seen.planned == 0 {
+            return String::new();
+        }
+        if let Metric::Quantile(q) = self.criterion.metric {
+            if !self.is_seen() || self.criterion.over.is_some() {
+                return String::new();
+            }
+            let ended = (seen.timed + seen.lost).max(1) as f64;
+            let allowed = if self.criterion.comparison.caps() { "allowed" } else { "needed" };
+            return format!(
+                "{} beyond {}, {} {allowed}",
+                number::percent(beyond(seen) as f64 / ended),
+                number::duration(bound_ns(&self.criterion)),
+                number::percent(1.0 - q)
+            );
+        }
+        match self.criterion.metric {
+            // The least that they can end with is what was seen.
+            Metric::Count(_) | Metric::Max if self.range().low.is_finite() => {
+                let low = self.range().low;
+                format!("{} so far", number::in_unit_of(&self.criterion.text, low))
+            }
+            _ => String::new(),
+        }
     }
 
     /// Whether windows record this time.

@@ -48,7 +48,8 @@ fn examine(
     floor_ns: &mut f64,
 ) -> Result<Vec<Reading>, Problem> {
     let loaded = load_text(case.name, &case.experiment())?;
-    let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
+    // The cases are lines.
+    let flags = OutputFlags { out: Some(kept.of(case)), plain: true, ..OutputFlags::default() };
     let options = TrialOptions::of(RecordFlags::default(), generator, ShareRun::WHOLE);
     let finished = measure(&loaded, (&flags, &ShareFlags::default()), options, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);

@@ -64,6 +64,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     }
     let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
     let stop = interrupt::listen()?;
+    live.use_screen(&args.output, &stop);
     let options = TrialOptions::of(args.record, args.generator, ShareRun::WHOLE);
     let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
     let fleet = fleet.map_err(redacted)?;
@@ -89,7 +90,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
             search(experiment, settings, &started, &mut live).map_err(redacted)?;
         let record = read_back(&disk)?;
         write_pages(&record, &disk)?;
-        live.clear();
+        live.leave();
         show(&record, &disk, &args.output)?;
         found.push((name, record.summary));
         stuck = problem;

@@ -64,6 +64,7 @@ pub fn resume(
     }
     let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
+    live.use_screen(flags, &stop);
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let (command, shares) = (origin.command.clone(), origin.agents);
     let provenance = Run { command, shares, ..provenance };

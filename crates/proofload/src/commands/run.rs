@@ -70,6 +70,7 @@ pub fn measure(
     let plan = &loaded.experiment.plan;
     options.share_run.check(plan)?;
     let stop = interrupt::listen()?;
+    live.use_screen(flags, &stop);
     let fleet = match remote::address(&together.fleet)? {
         Some(address) => {
             remote::check(&plan.arms, address.agents)?;

@@ -34,6 +34,7 @@ mod ready_lines;
 mod registry;
 mod resumption;
 mod scheduling;
+mod screen;
 mod search;
 mod secrets;
 mod shares;

@@ -1,6 +1,7 @@
 //! What a worker hands over to the collector.
 
 use super::streak::Streak;
+use crate::event::Lateness;
 use crate::window::{LateTime, WindowPart};
 use crate::{FailureKind, Layout, Outcome, Sample};
 
@@ -26,6 +27,8 @@ pub struct Batch {
     pub failed: u64,
     /// See `started`.
     pub in_flight: u64,
+    /// How late those that ended since the last batch were begun.
+    pub lateness: Lateness,
     /// How operations have ended since the trial began.
     pub streak: Streak,
     /// First failures of their kind: operation, kind, detail.

@@ -56,6 +56,19 @@ impl WindowAssembler {
         self.take_closed()
     }
 
+    /// Copies of the newest windows that are not complete, at most this many, as far as they are known now.
+    pub fn open(&self, most: usize) -> Vec<Window> {
+        let newest = self.pending.iter().rev().take(most);
+        let copy = |(&number, pending): (&u64, &Pending)| {
+            let late = pending.late.clone();
+            let copy = Pending { operations: pending.operations.clone(), late };
+            copy.close(number, self.all, self.operations)
+        };
+        let mut open: Vec<Window> = newest.map(copy).collect();
+        open.reverse();
+        open
+    }
+
     /// Gives the rest, without the windows in which nothing happened.
     pub fn finish(self) -> Vec<Window> {
         let (all, operations) = (self.all, self.operations);

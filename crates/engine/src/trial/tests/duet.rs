@@ -54,7 +54,7 @@ fn both(
     let trials = run(&setups, &mut |place, output| match output {
         TrialOutput::Event(event) => outputs[place].0.push(event),
         TrialOutput::Window(window) => outputs[place].1.push(window),
-        TrialOutput::Samples(_) | TrialOutput::AllFailed(_) => {}
+        TrialOutput::Samples(_) | TrialOutput::Open { .. } | TrialOutput::AllFailed(_) => {}
     });
     let tried = trials.into_iter().zip(outputs);
     tried

@@ -166,7 +166,7 @@ impl TestTrial {
                 windows.push(window);
             }
             TrialOutput::Samples(some) => samples += some.len() as u64,
-            TrialOutput::AllFailed(_) => {}
+            TrialOutput::Open { .. } | TrialOutput::AllFailed(_) => {}
         };
         let network = self.network.clone();
         let trial = run_virtual(&setup, &self.clock, network, self.workers, &mut on).unwrap();

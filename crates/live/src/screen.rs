@@ -1,0 +1,283 @@
+//! Draws a run on a whole screen: head, times and operations, criteria and notes.
+
+use plan::number;
+use plan::printable::printable;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{
+    Axis, Block, Borders, Cell, Chart, Dataset, Gauge, GraphType, Paragraph, Row, Table,
+};
+use record::WindowSpan;
+use record::event::Phase;
+
+use crate::second::Known;
+use crate::view::{PartShown, RunView, SECONDS, SecondShown};
+
+/// A terminal with fewer columns or lines has a line instead.
+pub const LEAST: (u16, u16) = (80, 24);
+
+/// Operations in the table, and criteria below it.
+const CRITERIA: usize = 4;
+/// Beside this width, the table of operations has the failures' share.
+const WIDE: u16 = 110;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, view: &RunView) {
+    let criteria = u16::try_from(view.standings.len().min(CRITERIA)).unwrap_or(0);
+    let [head, phase, body, standing, notes, keys] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(2),
+        Constraint::Min(8),
+        Constraint::Length(if criteria > 0 { criteria + 1 } else { 0 }),
+        Constraint::Length(5),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(title(view), head);
+    draw_phase(frame, phase, view);
+    let [times, operations] =
+        Layout::horizontal([Constraint::Percentage(44), Constraint::Percentage(56)]).areas(body);
+    draw_times(frame, times, view);
+    draw_operations(frame, operations, view);
+    frame.render_widget(standings(view), standing);
+    frame.render_widget(noted(view, notes.height), notes);
+    frame.render_widget(Line::from("q or Ctrl-C: end the run in order").dim(), keys);
+}
+
+fn title(view: &RunView) -> Line<'_> {
+    let verdict = match (view.standings.is_empty(), view.is_lost()) {
+        (true, _) => Span::from("no criterion").dim(),
+        (false, true) => Span::from("can no longer pass").red().bold(),
+        (false, false) => Span::from("open").green().bold(),
+    };
+    Line::from(vec![Span::from(printable(&view.title)).bold(), Span::from("  "), verdict])
+}
+
+/// The name of a phase for people who wait.
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Launch => "starting",
+        Phase::RampUp => "ramp-up",
+        Phase::WarmUp => "warm-up",
+        Phase::Measure => "measuring",
+        Phase::Drain => "draining",
+    }
+}
+
+fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
+    let [bar, generator] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
+    let (phase, since) = view.phase;
+    let elapsed = u64::try_from(view.now_ns - since).unwrap_or(0);
+    let mut label = phase_name(phase).to_owned();
+    let head = view.head.as_ref();
+    let whole = head.and_then(|head| head.measure_ns).filter(|_| phase == Phase::Measure);
+    let seconds = |ns: u64| ns / 1_000_000_000;
+    match whole {
+        Some(whole) => label.push_str(&format!(" {} of {} s", seconds(elapsed), seconds(whole))),
+        None => label.push_str(&format!(" {} s", seconds(elapsed))),
+    }
+    if let Some(head) = head.filter(|head| head.number.1 > 1) {
+        label.push_str(&format!(" · trial {} of {}", head.number.0, head.number.1));
+        if head.block.1 > 1 {
+            label.push_str(&format!(" · block {} of {}", head.block.0, head.block.1));
+        }
+        label.push_str(&format!(" · {}", printable(&head.arm)));
+    }
+    let ratio = whole.map_or(0.0, |whole| elapsed as f64 / whole.max(1) as f64).clamp(0.0, 1.0);
+    let gauge = Gauge::default().ratio(ratio).label(label);
+    frame.render_widget(gauge.gauge_style(Style::new().fg(Color::Blue).bg(Color::Black)), bar);
+    frame.render_widget(lateness(view), generator);
+}
+
+/// Whether the generator or the target makes operations slow.
+fn lateness(view: &RunView) -> Line<'static> {
+    if view.lateness.time_ns == 0 {
+        return Line::default();
+    }
+    let text = format!(
+        "generator: dispatch lag is {} of the response times, at most {}",
+        number::percent(view.lateness.share()),
+        number::duration(view.lateness.max_ns)
+    );
+    // The verdict on the generator needs the slowest operations of the whole trial: this only points to it.
+    match view.lateness.share() {
+        0.0..0.01 => Line::from(text).dim(),
+        _ => Line::from(text).yellow(),
+    }
+}
+
+fn draw_times(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
+    let [rates, chart] = Layout::vertical([Constraint::Length(4), Constraint::Min(4)]).areas(area);
+    frame.render_widget(Paragraph::new(last_second(view)), rates);
+    // Quantiles by their place among those of a second; the last line is drawn on top.
+    let lines = [(3, "max", Color::DarkGray), (2, "p99", Color::Yellow), (0, "p50", Color::Cyan)];
+    let points = lines.map(|(place, ..)| points(view, place));
+    let values: Vec<f64> = points.iter().flatten().map(|(_, y)| *y).collect();
+    let Some(low) = values.iter().copied().reduce(f64::min).map(f64::floor) else { return };
+    let high = values.into_iter().fold(low + 1.0, f64::max).ceil();
+    let what = match view.span() {
+        WindowSpan::ResponseTime => "response time",
+        WindowSpan::ServiceTime => "service time",
+    };
+    let last = view.seconds.keys().next_back().map_or(0.0, |at| *at as f64);
+    let ends = [(last - SECONDS as f64 + 1.0).max(0.0), last.max(1.0)];
+    let sets = lines.iter().zip(&points).map(|((_, name, colour), points)| {
+        let set = Dataset::default().name(*name).data(points).style(Style::new().fg(*colour));
+        set.marker(Marker::Braille).graph_type(GraphType::Line)
+    });
+    let mut legend = vec![Span::from(what)];
+    legend.extend(
+        lines.iter().rev().map(|(_, name, colour)| Span::from(format!(" {name}")).fg(*colour)),
+    );
+    let decades = [low, f64::midpoint(low, high), high];
+    let decades = decades.map(|y| Line::from(number::duration(10f64.powf(y) as u64)));
+    let widget = Chart::new(sets.collect())
+        .block(Block::new().borders(Borders::TOP).title(Line::from(legend)))
+        .legend_position(None)
+        .x_axis(Axis::default().bounds(ends).labels(ends.map(|at| format!("{at:.0} s"))))
+        .y_axis(Axis::default().bounds([low, high]).labels(decades));
+    frame.render_widget(widget, chart);
+}
+
+/// Seconds, and the logarithm of nanoseconds.
+fn points(view: &RunView, place: usize) -> Vec<(f64, f64)> {
+    let point = |second: &SecondShown| {
+        let ns = second.quantiles[place].nanoseconds().filter(|ns| *ns > 0)?;
+        Some((second.at as f64, (ns as f64).log10()))
+    };
+    view.seconds.values().filter_map(point).collect()
+}
+
+/// What was due in the last second that is over, and what has become of it.
+fn last_second(view: &RunView) -> Vec<Line<'static>> {
+    const LONG_NS: u64 = 2_000_000_000;
+    let over = u64::try_from(view.now_ns).unwrap_or(0) / 1_000_000_000;
+    let last = view.seconds.values().rev().find(|one| one.at < over);
+    let Some(second) = last.or(view.seconds.values().next()) else { return Vec::new() };
+    let rate = view.progress.finished_rate.map_or_else(|| "–".to_owned(), number::rate);
+    let mut flight = format!("{} in flight", number::count(view.progress.in_flight));
+    let long = view.seconds.values().filter(|one| one.waited_ns >= LONG_NS);
+    let waiting: u64 = long.map(|one| one.unanswered).sum();
+    if waiting > 0 {
+        flight.push_str(&format!(", {} wait ≥ 2 s", number::count(waiting)));
+    }
+    let names = ["p50", "p95", "p99", "max"];
+    let times: Vec<String> = names
+        .iter()
+        .zip(second.quantiles)
+        .map(|(name, known)| format!("{name} {}", shown(known)))
+        .collect();
+    vec![
+        Line::from(format!("planned {}/s, done {rate}", number::count(second.planned))),
+        Line::from(flight),
+        Line::from(times[..2].join("  ")),
+        Line::from(times[2..].join("  ")),
+    ]
+}
+
+fn shown(known: Known) -> String {
+    match known {
+        Known::Nothing => "–".to_owned(),
+        Known::Exactly(ns) => number::duration(ns),
+        Known::AtLeast(ns) => format!("≥ {}", number::duration(ns)),
+    }
+}
+
+fn draw_operations(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
+    if let Some(table) = view.tables.first().filter(|_| area.height > 12) {
+        let [above, below] = Layout::vertical([Constraint::Percentage(50); 2]).areas(area);
+        frame.render_widget(operations(view, above), above);
+        frame.render_widget(earlier(table), below);
+        return;
+    }
+    frame.render_widget(operations(view, area), area);
+}
+
+fn operations(view: &RunView, area: Rect) -> Table<'static> {
+    let is_wide = area.width > WIDE / 2;
+    let row = |part: &PartShown| {
+        let share = number::percent(part.failed as f64 / part.planned.max(1) as f64);
+        let failed = match is_wide && part.failed > 0 {
+            true => format!("{} ({share})", number::count(part.failed)),
+            false => number::count(part.failed),
+        };
+        let [p50, p99] = part.quantiles.map(shown);
+        let name = printable(&part.name).into_owned();
+        let style = if part.failed > 0 { Style::new().fg(Color::Red) } else { Style::new() };
+        Row::new(right_aligned([name, number::count(part.succeeded), p50, p99, failed]))
+            .style(style)
+    };
+    let mut rows: Vec<Row<'static>> = view.shown.iter().map(row).collect();
+    let journeys = view.head.as_ref().map_or(rows.len(), |head| head.operations.len());
+    if journeys < rows.len() {
+        rows.insert(journeys, Row::new([Cell::from("journeys").dim()]));
+    }
+    let widths = [
+        Constraint::Fill(1),
+        Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Length(8),
+        Constraint::Length(if is_wide { 15 } else { 6 }),
+    ];
+    let head = ["operation", "done", "p50", "p99", "failed"].map(str::to_owned);
+    Table::new(rows, widths)
+        .header(Row::new(right_aligned(head)).style(Style::new().add_modifier(Modifier::DIM)))
+        .block(Block::new().borders(Borders::LEFT))
+}
+
+/// The first cell is a name, the others are figures.
+fn right_aligned<const N: usize>(cells: [String; N]) -> [Cell<'static>; N] {
+    let mut place = 0;
+    cells.map(|cell| {
+        place += 1;
+        let line = Line::from(cell);
+        Cell::from(if place == 1 { line } else { line.right_aligned() })
+    })
+}
+
+/// What earlier trials say.
+fn earlier(table: &pages::tables::Table) -> Table<'static> {
+    let rows = table.rows.iter().map(|row| {
+        Row::new(row.iter().map(|cell| printable(cell).into_owned()).collect::<Vec<_>>())
+    });
+    let columns = table.columns.iter().map(|column| column.title.clone());
+    let widths = vec![Constraint::Fill(1); table.columns.len()];
+    Table::new(rows, widths)
+        .header(
+            Row::new(columns.collect::<Vec<_>>()).style(Style::new().add_modifier(Modifier::DIM)),
+        )
+        .block(
+            Block::new()
+                .borders(Borders::LEFT | Borders::TOP)
+                .title(printable(&table.title).into_owned()),
+        )
+}
+
+fn standings(view: &RunView) -> Paragraph<'static> {
+    let mut lines = vec![Line::from("criteria").dim()];
+    let hidden = view.standings.len().saturating_sub(CRITERIA);
+    for one in view.standings.iter().take(CRITERIA) {
+        let name = Span::from(format!("  {}  ", printable(&one.criterion)));
+        let state = match &one.lost {
+            Some(why) => Span::from(format!("cannot be met any more: {}", printable(why))).red(),
+            None => Span::from(one.seen.clone()).dim(),
+        };
+        lines.push(Line::from(vec![name, state]));
+    }
+    if hidden > 0 {
+        lines[0] = Line::from(format!("criteria (and {hidden} more)")).dim();
+    }
+    Paragraph::new(lines)
+}
+
+fn noted(view: &RunView, height: u16) -> Paragraph<'static> {
+    let room = usize::from(height.saturating_sub(1));
+    let skipped = view.notes.len().saturating_sub(room);
+    let notes = view.notes.iter().skip(skipped);
+    let lines = notes.map(|note| Line::from(printable(note).into_owned()));
+    Paragraph::new(lines.collect::<Vec<_>>())
+        .block(Block::new().borders(Borders::TOP).title("notes"))
+}

@@ -1,0 +1,211 @@
+//! Screens of runs whose windows are made here: what a user sees.
+
+use std::time::Duration;
+
+use pages::tables::Table;
+use plan::criterion::{Criterion, Names};
+use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
+use plan::operation::Operation;
+use plan::plan::{Arm, Plan};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use record::event::{Event, EventKind, Lateness, Phase, Progress};
+use record::{FailureKind, OperationWindow, Window, summary};
+use stats::{COARSE, Histogram};
+
+use crate::screen::draw;
+use crate::view::{RunView, TrialHead};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+fn plan(criteria: &[&str], operations: &[&str]) -> Plan {
+    let load = Load {
+        model: Model::Open { arrivals: ArrivalProcess::Constant { rate: 100.0 } },
+        stop: Stop::Duration { after: Duration::from_secs(60) },
+        warm_up: WarmUp::Fixed { length: Duration::ZERO },
+        timeout: Duration::from_secs(30),
+        connections: 10,
+        streams: 1,
+        reuse: Reuse::KeepAlive,
+        steady_state: SteadyState::Reported,
+        workers: None,
+        busy_poll: false,
+    };
+    let arm = Arm {
+        name: "all".to_owned(),
+        factors: Default::default(),
+        values: Default::default(),
+        targets: Vec::new(),
+        load,
+        operations: operations.iter().map(|name| Operation::named(name)).collect(),
+        services: Vec::new(),
+        system: None,
+        observers: Vec::new(),
+        faults: Vec::new(),
+        journeys: Vec::new(),
+        setup: None,
+        teardown: None,
+    };
+    let mut plan = Plan::single("Shop at 100 requests/s", arm, 1);
+    plan.criteria = criteria.iter().map(|text| parsed(text)).collect();
+    plan
+}
+
+fn parsed(text: &str) -> Criterion {
+    Criterion::parse(text, (0..text.len()).into(), &Names::default()).expect("a criterion")
+}
+
+fn head(plan: &Plan, journeys: &[&str]) -> TrialHead {
+    TrialHead {
+        trial: plan.trials[0].clone(),
+        number: (1, 1),
+        block: (1, 1),
+        arm: "all".to_owned(),
+        model: summary::Model::Open,
+        window_ns: SECOND,
+        measure_ns: Some(60 * SECOND),
+        later_ns: None,
+        operations: plan.arms[0].operations.iter().map(|one| one.name.clone()).collect(),
+        journeys: journeys.iter().map(|name| (*name).to_owned()).collect(),
+    }
+}
+
+/// A run that measures.
+fn begun(plan: &Plan, journeys: &[&str]) -> RunView {
+    let mut view = RunView::new(plan);
+    view.begin(head(plan, journeys));
+    view.event(&Event { at_ns: 0, kind: EventKind::PhaseEntered { phase: Phase::Measure } });
+    view
+}
+
+/// So many operations that were due in a second and have taken this long; the others wait.
+fn part(planned: u64, ended: u64, time: u64) -> OperationWindow {
+    let mut times = Histogram::new(COARSE);
+    times.record_n(time, ended);
+    let response_time = (ended > 0).then_some(times);
+    OperationWindow { planned, succeeded: ended, response_time, ..OperationWindow::default() }
+}
+
+fn window(number: u64, operations: Vec<OperationWindow>) -> Window {
+    Window { number, operations, ..Window::default() }
+}
+
+fn progress(view: &mut RunView, second: u64, in_flight: u64) {
+    let progress = Progress {
+        phase: Some(Phase::Measure),
+        finished_rate: Some(100.0),
+        in_flight,
+        lateness: Lateness { time_ns: SECOND, lag_ns: 4 * MS, max_ns: 2 * MS },
+        ..Progress::default()
+    };
+    let at_ns = i64::try_from(second * SECOND).expect("an instant");
+    view.event(&Event { at_ns, kind: EventKind::Progress(progress) });
+}
+
+fn drawn(view: &mut RunView, columns: u16, lines: u16) -> String {
+    view.refresh();
+    let mut terminal = Terminal::new(TestBackend::new(columns, lines)).expect("a terminal");
+    terminal.draw(|frame| draw(frame, view)).expect("it is drawn");
+    terminal.backend().to_string().replace('"', "")
+}
+
+#[test]
+fn a_run_shows_times_operations_criteria_and_notes() {
+    let plan = plan(&["p99 < 20ms", "failed == 0"], &["home", "search"]);
+    let mut view = begun(&plan, &[]);
+    for number in 0..12 {
+        let slow = if number == 7 { 40 * MS } else { 8 * MS };
+        let mut search = part(30, 29, slow);
+        search.failed = vec![(FailureKind::Timeout, 1)];
+        view.window(&window(number, vec![part(70, 70, 2 * MS), search]));
+    }
+    progress(&mut view, 12, 3);
+    view.note("first timeout of `search`: no answer within 30 s");
+    insta::assert_snapshot!(drawn(&mut view, 80, 24));
+}
+
+/// Two seconds in which nothing is answered are seen while they last.
+#[test]
+fn a_stall_is_seen_before_it_ends() {
+    let plan = plan(&["p99 < 20ms"], &["home"]);
+    let mut view = begun(&plan, &[]);
+    for number in 0..10 {
+        view.window(&window(number, vec![part(100, 100, 2 * MS)]));
+    }
+    let open = vec![
+        window(10, vec![part(100, 40, 2 * MS)]),
+        window(11, vec![part(100, 0, 0)]),
+        window(12, vec![part(100, 0, 0)]),
+    ];
+    view.open(open, (13 * SECOND).cast_signed());
+    progress(&mut view, 13, 260);
+    view.refresh();
+    let waits = |second: u64| view.seconds[&second].quantiles[2].nanoseconds();
+    assert_eq!(waits(10), Some(2 * SECOND), "60 of 100 have waited for at least two seconds");
+    assert_eq!(waits(11), Some(SECOND));
+    let screen = drawn(&mut view, 100, 30);
+    assert!(screen.contains("260 in flight, 60 wait ≥ 2 s"), "{screen}");
+    // It ends, and the times are those of the answers.
+    for number in 10..13 {
+        view.window(&window(number, vec![part(100, 100, 2_500 * MS)]));
+    }
+    view.open(Vec::new(), (16 * SECOND).cast_signed());
+    view.refresh();
+    let p99 = view.seconds[&11].quantiles[2].nanoseconds().expect("it is known");
+    assert!(p99.abs_diff(2_500 * MS) < 25 * MS, "{p99}");
+    assert_eq!(view.seconds[&11].unanswered, 0);
+}
+
+#[test]
+fn journeys_and_what_earlier_trials_say_have_places_of_their_own() {
+    let plan = plan(&[], &["open", "pay"]);
+    let mut view = begun(&plan, &["visit"]);
+    let mut both = window(0, vec![part(10, 10, 2 * MS), part(5, 5, 9 * MS)]);
+    both.journeys = vec![part(9, 9, 300 * MS)];
+    view.window(&both);
+    progress(&mut view, 1, 0);
+    let mut table =
+        Table::new("comparison", "messages against 0", &["level", "#ratio", "95 % interval"]);
+    table.row(["10".to_owned(), "1.10".to_owned(), "1.06 – 1.14".to_owned()]);
+    view.tables = vec![table];
+    insta::assert_snapshot!(drawn(&mut view, 120, 32));
+}
+
+#[test]
+fn a_criterion_that_is_lost_is_said_at_the_top() {
+    let plan = plan(&["failed == 0"], &["home"]);
+    let mut view = begun(&plan, &[]);
+    let mut failing = part(100, 99, 2 * MS);
+    failing.failed = vec![(FailureKind::Timeout, 1)];
+    view.window(&window(0, vec![failing]));
+    let screen = drawn(&mut view, 80, 24);
+    assert!(
+        screen.lines().next().is_some_and(|line| line.contains("can no longer pass")),
+        "{screen}"
+    );
+    assert!(screen.contains("cannot be met any more: it is already at least 1"), "{screen}");
+}
+
+/// A window may become as small as it likes, and texts of targets cannot steer it.
+#[test]
+fn every_size_is_drawn_and_no_text_steers_the_terminal() {
+    let plan = plan(
+        &["p99 < 20ms"; 9],
+        &["a\u{1b}[2Jb", "\u{202e}<b>\"", "long name ".repeat(20).as_str()],
+    );
+    let mut view = begun(&plan, &[]);
+    for number in 0..100 {
+        view.window(&window(
+            number,
+            vec![part(70, 70, number * MS + 1), part(30, 30, MS), part(1, 1, MS)],
+        ));
+    }
+    progress(&mut view, 100, 3);
+    view.note("\u{1b}]0;title\u{7} \u{1b}[31mred");
+    for (columns, lines) in [(20, 5), (1, 1), (80, 24), (200, 60), (3, 100), (300, 2)] {
+        let screen = drawn(&mut view, columns, lines);
+        assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'), "{screen}");
+    }
+    assert_eq!(view.seconds.len(), 60, "memory does not grow with the run");
+}

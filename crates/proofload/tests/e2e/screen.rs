@@ -1,0 +1,121 @@
+//! The screen of a run, in a real terminal (tmux).
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::lab::server::truth;
+use crate::lab::{Lab, PROOFLOAD, Ran, finding};
+
+/// A terminal of its own, which goes away with the test.
+struct Tmux<'a> {
+    lab: &'a Lab,
+    socket: PathBuf,
+}
+
+impl<'a> Tmux<'a> {
+    /// With a shell in the lab's folder.
+    fn open(lab: &'a Lab, columns: u16, lines: u16) -> Self {
+        let tmux = Self { lab, socket: lab.path(&format!("tmux-{columns}")) };
+        let (columns, lines) = (columns.to_string(), lines.to_string());
+        let shell = ["env", "-u", "TMUX", "PS1=$ ", "bash", "--norc", "--noprofile"];
+        tmux.call(&[&["new-session", "-d", "-x", &columns, "-y", &lines], &shell[..]].concat());
+        tmux
+    }
+
+    fn call(&self, arguments: &[&str]) -> Ran {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(&self.socket).args(["-f", "/dev/null"]).args(arguments);
+        let ran = Ran::from(command.current_dir(self.lab.path("")).output().expect("tmux starts"));
+        assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
+        ran
+    }
+
+    fn start(&self, arguments: &str) {
+        self.keys(&[&format!("{PROOFLOAD} {arguments}"), "Enter"]);
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.call(&[&["send-keys"], keys].concat());
+    }
+
+    /// Waits until the terminal shows all of these.
+    fn await_text(&self, texts: &[&str]) -> String {
+        let shown = || self.call(&["capture-pane", "-p"]).stdout;
+        let holds = |screen: &String| texts.iter().all(|text| screen.contains(text));
+        std::iter::repeat_with(shown).find(holds).unwrap_or_default()
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        let mut end = Command::new("tmux");
+        let _ = end.arg("-S").arg(&self.socket).arg("kill-server").output();
+    }
+}
+
+#[test]
+fn a_run_has_the_whole_screen_until_it_is_ended_in_order() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=constant", "service=20ms"]);
+    let tmux = Tmux::open(&lab, 80, 24);
+    tmux.start(&format!(
+        "run {url} --rate 100/s --duration 5m --criterion 'p99 < 1s' --criterion 'failed == 0' --out run"
+    ));
+    let screen =
+        tmux.await_text(&["measuring", "of 300 s", "beyond 1.00 s", "0 so far", "response time"]);
+    assert!(screen.lines().next().is_some_and(|line| line.ends_with("open")), "{screen}");
+    assert!(screen.contains("operation-1"), "{screen}");
+    // It may become too small, and large again.
+    tmux.call(&["resize-window", "-x", "20", "-y", "5"]);
+    tmux.call(&["resize-window", "-x", "100", "-y", "40"]);
+    tmux.await_text(&["q or Ctrl-C: end the run in order", "criteria"]);
+    tmux.keys(&["q"]);
+    let report = tmux.await_text(&["report  run/report.html", "tables  "]);
+    assert!(!report.contains("q or Ctrl-C"), "the screen is gone: {report}");
+    let summary = lab.summary("run").expect("a whole record");
+    assert!(finding(&summary, "interrupted").is_some(), "{:?}", summary.findings);
+    // What is typed is shown again.
+    tmux.keys(&["stty -a | grep -o ' echo '; echo typed", "Enter"]);
+    tmux.await_text(&["\n echo\ntyped\n"]);
+}
+
+#[test]
+fn a_target_that_freezes_is_seen_while_it_does() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=freeze", "at=2s", "length=8s"]);
+    let tmux = Tmux::open(&lab, 80, 24);
+    tmux.start(&format!(
+        "run {url} --rate 100/s --duration 9s --warm-up 0s --timeout 30s --out run"
+    ));
+    let screen = tmux.await_text(&["wait ≥ 2 s", "≥ "]);
+    assert!(screen.contains("in flight") && lab.summary("run").is_none(), "{screen}");
+    tmux.await_text(&["report  run/report.html"]);
+}
+
+#[test]
+fn smaller_terminals_and_those_without_a_screen_have_a_line() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=none"]);
+    let run = format!("run {url} --rate 50/s --duration 3s --warm-up 0s");
+    for (columns, flags) in [(79, ""), (100, "--plain"), (101, "TERM=dumb")] {
+        let tmux = Tmux::open(&lab, columns, 30);
+        if flags == "TERM=dumb" {
+            tmux.keys(&["export TERM=dumb", "Enter"]);
+        }
+        let flags = if flags.starts_with("--") { flags } else { "" };
+        tmux.start(&format!("{run} --out run-{columns} {flags}"));
+        let shown = tmux.await_text(&["measuring 1 of 3 s", "in flight"]);
+        assert!(!shown.contains("end the run in order"), "{shown}");
+        tmux.await_text(&[&format!("report  run-{columns}/report.html")]);
+    }
+}
+
+/// A run in the background of a shell must not be stopped by the terminal.
+#[test]
+fn a_run_in_the_background_keeps_its_hands_off_the_terminal() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=none"]);
+    let tmux = Tmux::open(&lab, 100, 30);
+    tmux.start(&format!("run {url} --rate 50/s --duration 1s --warm-up 0s --out run & wait"));
+    tmux.await_text(&["report  run/report.html"]);
+}
