@@ -7,6 +7,7 @@
 pub mod capture;
 pub mod expect;
 mod list;
+mod performing;
 pub mod probe;
 pub mod statuses;
 pub mod table;
@@ -15,6 +16,8 @@ pub mod http1;
 pub mod http2;
 pub mod shm;
 pub mod smtp;
+
+pub use performing::run_together;
 
 #[cfg(test)]
 #[path = "../tests/planned/mod.rs"]

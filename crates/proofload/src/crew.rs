@@ -8,7 +8,7 @@ use drivers::AnyDriver;
 use engine::process::{Addresses, Launcher};
 use engine::selfcheck;
 use engine::transport::Endpoint;
-use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, progress_span, run_together};
+use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, progress_span};
 use fleet::connection::FleetError;
 use fleet::coordinator::{Fleet, FleetState, RemoteTrial, RemoteTrials, ShareResult};
 use fleet::protocol::{Assignment, StepLoad};
@@ -66,7 +66,7 @@ impl Crew for LocalCrew {
         on: &mut OnOutput<'_>,
     ) -> Result<Vec<TrialFacts>, NotPerformed> {
         let mut measured_from = vec![0; setups.len()];
-        let executed = run_together(setups, &self.launcher, &mut |place, output| {
+        let executed = drivers::run_together(setups, &self.launcher, &mut |place, output| {
             if let TrialOutput::Event(event) = &output
                 && let Some(at) = measure_start_of(event)
             {

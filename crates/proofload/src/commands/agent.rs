@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::clock::monotonic;
 use engine::process::{Launcher, Scratch};
 use engine::selfcheck::{self, Identity};
-use engine::trial::{Setup, Start, TrialOutput, run_together};
+use engine::trial::{Setup, Start, TrialOutput};
 use fleet::agent::{AgentLink, Order};
 use fleet::protocol::{AgentInfo, Assignment, Dispatch, Output, Report, StepLoad, Task, mark};
 use pages::wall_clock::measure_start_of;
@@ -217,7 +217,7 @@ impl Agent<'_> {
         }
         let launcher = Launcher::new(Default::default(), std::env::temp_dir(), Vec::new());
         let mut measured_from = vec![0; setups.len()];
-        let executed = run_together(&setups, &launcher, &mut |place, output| {
+        let executed = drivers::run_together(&setups, &launcher, &mut |place, output| {
             if let TrialOutput::Event(event) = &output
                 && let Some(at) = measure_start_of(event)
             {
