@@ -31,7 +31,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub enum Order {
     /// Load this plan.
-    Take(Box<Task>, Vec<(String, Vec<u8>)>),
+    Take(Box<Task>, Received),
     /// Perform trials at the same time, in this attempt of the coordinator's.
     Prepare(u32, Vec<Assignment>),
     /// Begin its load at this instant.
@@ -40,6 +40,15 @@ pub enum Order {
     CallOff,
     /// The run is over, or its coordinator is gone: why.
     Leave(String),
+}
+
+/// What belongs to a task and is in the store.
+#[derive(Debug)]
+pub struct Received {
+    /// The files that the experiment names, with their content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The coordinator's plan, as JSON without secrets.
+    pub plan: Vec<u8>,
 }
 
 /// Reports that wait to be stored.
@@ -273,11 +282,11 @@ impl Session {
                     (self.client.clone(), self.order.clone(), taken.take());
                 tokio::spawn(async move {
                     let _ = order.send(match fetch(&client, &task).await {
-                        Ok((store, files)) => {
+                        Ok((store, received)) => {
                             if let Some(taken) = taken {
                                 let _ = taken.send((task.run.clone(), store));
                             }
-                            Order::Take(task, files)
+                            Order::Take(task, received)
                         }
                         Err(error) => Order::Leave(error.what),
                     });
@@ -339,17 +348,15 @@ impl Session {
     }
 }
 
-/// Where the run's reports go, and the files that its experiment names.
-async fn fetch(
-    client: &Client,
-    task: &Task,
-) -> Result<(RunStore, Vec<(String, Vec<u8>)>), FleetError> {
+/// Where the run's reports go, and what belongs to its task.
+async fn fetch(client: &Client, task: &Task) -> Result<(RunStore, Received), FleetError> {
     let store = RunStore::open(client, &task.run).await?;
     let mut files = Vec::new();
     for file in &task.files {
         files.push((file.path.clone(), store.read(&file.sha256).await?));
     }
-    Ok((store, files))
+    let plan = store.read(&task.plan_hash).await?;
+    Ok((store, Received { files, plan }))
 }
 
 /// The mark of a run that is over.

@@ -157,16 +157,17 @@ impl Fleet {
         })
     }
 
-    /// Gives every agent its share of the plan, and waits until all have loaded it. `files` have their content.
+    /// Gives every agent its share of the plan, and waits until all have loaded it. `objects`: the files and the plan, by
+    /// the names that the task gives them.
     ///
     /// Errors: an agent refuses, with its reason; or it does not answer
     pub fn give(
         &self,
         task: &Task,
-        files: &[(String, Vec<u8>)],
+        objects: &[(String, Vec<u8>)],
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FleetError> {
-        for (name, content) in files {
+        for (name, content) in objects {
             self.runtime.block_on(self.store.write(name, content))?;
         }
         for member in &self.members {

@@ -53,7 +53,8 @@ pub struct Task {
     pub files: Vec<ShippedFile>,
     /// What the programs of its systems reported, in the order in which loading asks: agents start no programs.
     pub systems: Vec<Option<ReportedNames>>,
-    /// SHA-256 of the plan that must come of it.
+    /// SHA-256 of the plan that must come of it; the plan, as JSON without secrets, is an object of the store with this
+    /// name.
     pub plan_hash: String,
     /// Whether workers leave their scheduling as it is.
     pub no_realtime: bool,

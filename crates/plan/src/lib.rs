@@ -30,6 +30,7 @@ mod describe;
 pub mod hash;
 mod order;
 pub mod plan;
+pub mod plan_difference;
 mod rehearsal;
 pub mod secret;
 // and the schedule made from plan and seed.

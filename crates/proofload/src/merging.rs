@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use engine::trial::layout;
 use plan::load::Stop;
 use plan::plan::{Plan, TrialPlan};
+use plan::plan_difference;
 use plan::plan_share::PlanShare;
 use plan::planned_counts;
 use plan::schedule::nanos;
@@ -89,13 +90,9 @@ fn unlike(shares: &[ShareFolder]) -> Vec<String> {
             let (a, b) = (one.share, first.share);
             refused.push(format!("{} is share {a}, and {} is share {b}", name(one), name(first)));
         } else if one.origin.plan_hash != first.origin.plan_hash {
-            let seeds = match one.origin.asked.seed == first.origin.asked.seed {
-                true => String::new(),
-                false => {
-                    format!(": seed {}, not {}", one.origin.asked.seed, first.origin.asked.seed)
-                }
-            };
-            refused.push(format!("{} has another plan than {}{seeds}", name(one), name(first)));
+            let plan = |share: &ShareFolder| RunReader::new(&share.disk).plan().unwrap_or_default();
+            let differs = plan_difference::after_colon(&plan(one), &plan(first));
+            refused.push(format!("{} has another plan than {}{differs}", name(one), name(first)));
         }
     }
     for pair in shares.windows(2).filter(|pair| pair[0].share == pair[1].share) {

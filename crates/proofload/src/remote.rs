@@ -77,7 +77,7 @@ pub fn gather(
     let request = loaded.asked.clone().ok_or_else(|| {
         Problem::usage("this experiment is part of the program, and cannot be sent to agents")
     })?;
-    let shipments = pack(&loaded.files)?;
+    let (plan, shipments) = (&loaded.experiment.plan, pack(&loaded.files)?);
     live.say(&format!(
         "waiting for {} agents at {}",
         address.agents,
@@ -103,11 +103,12 @@ pub fn gather(
         request,
         files,
         systems: loaded.systems.clone(),
-        plan_hash: loaded.experiment.plan.hash(),
+        plan_hash: plan.hash(),
         no_realtime: !options.real_time,
     };
-    let contents: Vec<(String, Vec<u8>)> = contents;
-    let given = fleet.give(&task, &contents, &stopped);
+    let mut objects: Vec<(String, Vec<u8>)> = contents;
+    objects.push((task.plan_hash.clone(), plan.to_json().to_string().into_bytes()));
+    let given = fleet.give(&task, &objects, &stopped);
     given.map_err(|error| waited(error).during("giving the agents their plan"))?;
     Ok(fleet)
 }

@@ -90,6 +90,15 @@ pub struct TrialFacts {
     pub confidence: f64,
 }
 
+impl TrialFacts {
+    /// Reads the facts of a trial as they are stored.
+    ///
+    /// Errors: it is not that
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+}
+
 /// What something whose end is the end of a trial was there for. Only the system's end says anything about the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

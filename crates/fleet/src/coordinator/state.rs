@@ -23,6 +23,13 @@ pub struct FleetState {
     pub begun: Option<Begun>,
 }
 
+impl FleetState {
+    /// Reads what a coordinator has kept; `None` if it is not that.
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
 /// Trials whose load has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {

@@ -315,7 +315,7 @@ impl Fleet {
     fn read_facts(&self, name: &str) -> Option<TrialFacts> {
         let read = || self.runtime.block_on(self.store.read(name)).ok();
         let read = (0..READS).find_map(|_| read());
-        serde_json::from_slice(&read?).ok()
+        TrialFacts::from_json(str::from_utf8(&read?).ok()?).ok()
     }
 
     /// The running agents that are lost.

@@ -8,11 +8,12 @@ use engine::clock::monotonic;
 use engine::process::{Launcher, Scratch};
 use engine::selfcheck::{self, Identity};
 use engine::trial::{Setup, Start, TrialOutput};
-use fleet::agent::{AgentLink, Order};
+use fleet::agent::{AgentLink, Order, Received};
 use fleet::protocol::{AgentInfo, Assignment, Dispatch, Output, Report, StepLoad, Task, mark};
 use pages::wall_clock::measure_start_of;
 use plan::load::Stop;
 use plan::plan::{Arm, Plan};
+use plan::plan_difference;
 use plan::plan_share::PlanShare;
 use plan::units::parse_duration;
 use record::TrialFacts;
@@ -74,8 +75,8 @@ fn one_run(
     let link = AgentLink::open(&args.via, fleet, info);
     let link = link.map_err(|error| Problem::fleet(&error))?;
     live.say(&format!("waiting for a run at {}", nats_address::shown(&args.via)));
-    let (task, files) = match await_order(&link, wait, stop) {
-        Some(Order::Take(task, files)) => (task, files),
+    let (task, received) = match await_order(&link, wait, stop) {
+        Some(Order::Take(task, received)) => (task, received),
         Some(Order::Leave(why)) => return Err(Problem::environment(why)),
         _ if stop.requests() > 0 => return Ok(Exit::Undecided),
         _ => {
@@ -85,7 +86,7 @@ fn one_run(
         }
     };
     let scratch = scratch()?;
-    let agent = match take(&task, &files, &scratch) {
+    let agent = match take(&task, &received, &scratch) {
         Ok(loaded) => Agent { link, task, attempt: 0, loaded, live, user: stop.clone() },
         Err(why) => {
             let report = Report::Refused(why.clone());
@@ -110,21 +111,27 @@ fn await_order(link: &AgentLink, within: Duration, stop: &engine::StopSignal) ->
 }
 
 /// Loads the plan as the coordinator did.
-fn take(
-    task: &Task,
-    files: &[(String, Vec<u8>)],
-    scratch: &Scratch,
-) -> Result<LoadedExperiment, String> {
-    unpack(scratch.path(), files)?;
+fn take(task: &Task, received: &Received, scratch: &Scratch) -> Result<LoadedExperiment, String> {
+    unpack(scratch.path(), &received.files)?;
     std::env::set_current_dir(scratch.path())
         .map_err(|error| format!("cannot go to {}: {error}", scratch.path().display()))?;
     let loaded = load_for_agent(&task.request, &task.systems).map_err(|problem| problem.what)?;
-    match loaded.experiment.plan.hash() == task.plan_hash {
+    let plan = &loaded.experiment.plan;
+    match plan.hash() == task.plan_hash {
         true => Ok(loaded),
-        false => Err("the plan that was loaded here is not that of the coordinator: values from the environment differ, \
-                      or paths lead elsewhere"
-            .to_owned()),
+        false => Err(another_plan(plan, &received.plan)),
     }
+}
+
+/// In what the plan that was loaded here is not that of the coordinator.
+fn another_plan(plan: &Plan, given: &[u8]) -> String {
+    // Either side hides its own secrets; what is a secret here may be none there.
+    let given = serde_json::from_slice(given).unwrap_or_default();
+    let differs = plan_difference::after_colon(&plan.to_json(), &plan.secrets.redact_json(given));
+    format!(
+        "the plan that was loaded here is not that of the coordinator, as values from the environment differ or paths \
+         lead elsewhere{differs}"
+    )
 }
 
 fn identify(name: Option<&str>) -> AgentInfo {

@@ -1,7 +1,8 @@
 //! `proofload merge`: one run of the shares that several machines performed.
 
 use plan::plan::Plan;
-use record::folder::names;
+use plan::plan_difference;
+use record::folder::{RunReader, names};
 use record::summary::Run;
 
 use super::run;
@@ -48,8 +49,14 @@ fn load(args: &MergeArgs, first: &ShareFolder) -> Result<LoadedExperiment, Probl
         (Err(problem), None) => return Err(problem.hint(hint)),
         (loaded, _) => loaded?,
     };
-    if loaded.experiment.plan.hash() != first.origin.plan_hash {
-        let what = format!("{} is not the experiment that the shares performed", asked.experiment);
+    let plan = &loaded.experiment.plan;
+    if plan.hash() != first.origin.plan_hash {
+        let performed = RunReader::new(&first.disk).plan().unwrap_or_default();
+        let what = format!(
+            "{} is not the experiment that the shares performed{}",
+            asked.experiment,
+            plan_difference::after_colon(&plan.to_json(), &performed)
+        );
         return Err(Problem::usage(what)
             .hint("undo what was changed in it since, or in the files that it names"));
     }

@@ -6,6 +6,7 @@ use engine::StopSignal;
 use fleet::coordinator::{Begun, Fleet, FleetState};
 use fleet::protocol::DEFAULT_FLEET;
 use plan::plan::Plan;
+use plan::plan_difference;
 use record::folder::{Folder, RunOrigin, RunReader, names};
 use record::summary::Run;
 
@@ -52,7 +53,10 @@ pub fn resume(
     let loaded = load_again(&origin.asked)?;
     let plan = &loaded.experiment.plan;
     if plan.hash() != origin.plan_hash {
-        return Err(Problem::usage("the experiment has changed since the run was begun")
+        let begun = RunReader::new(&disk).plan().unwrap_or_default();
+        let differs = plan_difference::after_colon(&plan.to_json(), &begun);
+        let what = format!("the experiment has changed since the run was begun{differs}");
+        return Err(Problem::usage(what)
             .during(format!(
                 "comparing {} with the plan of {}",
                 origin.asked.experiment,
@@ -126,8 +130,7 @@ fn agents(
 
 /// What the last coordinator kept, as far as it can be used: trials whose processes died with it begin anew.
 fn state(disk: &Disk, plan: &Plan, agenda: &Agenda) -> Option<FleetState> {
-    let kept = disk.open(names::FLEET).ok()?;
-    let mut state: FleetState = serde_json::from_reader(kept).ok()?;
+    let mut state = FleetState::from_json(&RunReader::new(disk).text(names::FLEET).ok()?)?;
     let next = agenda.next();
     let is_next = |begun: &Begun| begun.trials.iter().eq(next.iter().map(|trial| &trial.index));
     let has_processes = next.iter().any(|trial| {

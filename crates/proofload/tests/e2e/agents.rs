@@ -3,7 +3,7 @@
 use record::summary::{Judgement, Summary, TrialSummary};
 use rustix::process::Signal;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
@@ -296,6 +296,25 @@ fn an_agent_without_a_secret_refuses_the_plan_by_name() {
     assert!(ran.stderr.contains("share 1 (load-1)") && ran.stderr.contains("FLEET_KEY"), "{ran:?}");
     for ran in waiting.into_iter().map(Running::finish).chain([ran]) {
         assert!(!format!("{ran:?}").contains("hushhush"), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_agent_whose_plan_is_another_says_what_differs() {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    lab.write("x.toml", &experiment(&url, 1).replace("150/s", "{{env.FLEET_RATE}}/s"));
+    let start = |rate: &str, arguments: &[&str]| {
+        let mut command = lab.command(&[arguments, &["--quiet", "--via", &nats.url()]].concat());
+        command.env("FLEET_RATE", rate).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::new(command.spawn().expect("the binary starts"))
+    };
+    let agent = start("150", &["agent", "--wait", "2m"]);
+    let run = start("200", &["run", "x.toml", "--agents", "1"]);
+    let says = "`arms[0].load.model.arrivals.rate` is 150.0, not 200.0\n";
+    for (ran, code) in [(run.finish(), 4), (agent.finish(), 2)] {
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(ran.stderr.contains(says), "{ran:?}");
     }
 }
 

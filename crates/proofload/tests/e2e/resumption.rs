@@ -151,7 +151,12 @@ fn a_run_is_not_gone_on_with_by_another_plan_or_by_two() {
         assert_eq!(lab.read("run/summary.json"), before, "nothing was touched");
     };
     lab.write("two.toml", &against(&url).replace("300/s", "301/s"));
-    refused("the experiment has changed", &["run", "--resume", "run"]);
+    refused(
+        "the experiment has changed since the run was begun: `arms[1].",
+        &["run", "--resume", "run"],
+    );
+    let says = "; `arms[1].load.model.arrivals.rate` is 301.0, not 300.0; ";
+    refused(says, &["run", "--resume", "run"]);
     std::fs::remove_file(lab.path("two.toml")).expect("the file is there");
     refused("two.toml", &["run", "--resume", "run"]);
     refused("nowhere is not a run folder", &["run", "--resume", "nowhere"]);

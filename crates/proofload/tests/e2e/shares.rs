@@ -126,13 +126,19 @@ fn refused_merges(lab: &Lab) {
         lab.write("s3/origin.json", &origin.replacen(from, to, 1));
         refused(&["s1", "s2", "s3", "s4"], &[says]);
     }
+    let plan = lab.read("s3/plan.json");
+    lab.write("s3/origin.json", &origin.replacen("\"plan_hash\": \"", "\"plan_hash\": \"0", 1));
+    lab.write("s3/plan.json", &plan.replacen("\"seed\": 7", "\"seed\": 8", 1));
+    refused(&["s1", "s2", "s3", "s4"], &["s3 has another plan than s1: `seed` is 8, not 7\n"]);
+    lab.write("s3/plan.json", &plan);
     lab.write("s3/origin.json", &origin);
     damaged_shares(lab);
     let changed = experiment("http://127.0.0.1:1", "");
     lab.write("x.toml", &changed);
     let (ran, _) = merged(lab, &["s1", "s2", "s3", "s4"], "changed");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("not the experiment that the shares performed"), "{ran:?}");
+    let says = "not the experiment that the shares performed: `arms[0].targets[0].url` is \"http://127.0.0.1:1\", not";
+    assert!(ran.stderr.contains(says), "{ran:?}");
     let resumed = lab.proofload(&["run", "--resume", "s1"]);
     assert_eq!(resumed.code, 2, "{resumed:?}");
     assert!(resumed.stderr.contains("share 1/4"), "{resumed:?}");

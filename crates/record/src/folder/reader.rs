@@ -80,7 +80,7 @@ impl<'f> RunReader<'f> {
 
     /// Facts in this file, such as those of [`names::agent`].
     pub fn facts_at(&self, path: &str) -> Result<TrialFacts, RecordError> {
-        serde_json::from_str(&self.text(path)?).map_err(malformed(path))
+        TrialFacts::from_json(&self.text(path)?).map_err(malformed(path))
     }
 
     /// Whether a trial was begun.
@@ -202,7 +202,10 @@ impl<'f> RunReader<'f> {
         self.folder.open(path).map_err(RecordError::io(path))
     }
 
-    fn text(&self, path: &str) -> Result<String, RecordError> {
+    /// The text of a file.
+    ///
+    /// Errors: it is missing, or is no text
+    pub fn text(&self, path: &str) -> Result<String, RecordError> {
         io::read_to_string(self.open(path)?).map_err(RecordError::io(path))
     }
 }
