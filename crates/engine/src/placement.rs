@@ -14,6 +14,17 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
+/// Workers without a requested number: one fewer than the processors that this process may use, or than those for which
+/// its control group has time (a container's limit), and at least one.
+pub fn usual_workers(allowed: &[usize]) -> usize {
+    let paid = std::thread::available_parallelism().map_or(allowed.len(), usize::from);
+    fewer(allowed.len(), paid)
+}
+
+fn fewer(allowed: usize, paid: usize) -> usize {
+    allowed.min(paid).saturating_sub(1).max(1)
+}
+
 /// Assigns processors: workers get them from the last one down, systems get the rest.
 ///
 /// Without a requested number there is one worker fewer than processors, and at least one. If there
@@ -88,6 +99,14 @@ mod tests {
     fn one_worker_fewer_than_processors_from_the_last_one_down() {
         check(&[0, 1, 2, 3], None, (&[1, 2, 3], &[0]));
         check(&[2, 5], None, (&[5], &[2]));
+    }
+
+    #[test]
+    fn a_control_group_with_less_time_has_fewer_workers() {
+        assert_eq!(
+            [(64, 64), (64, 4), (4, 64), (1, 1)].map(|(of, paid)| fewer(of, paid)),
+            [63, 3, 3, 1]
+        );
     }
 
     #[test]

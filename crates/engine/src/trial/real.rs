@@ -189,7 +189,7 @@ impl TrialResults {
 fn place<D: Driver>(setups: &[Setup<'_, D>]) -> Result<Placement, TrialError> {
     let allowed = placement::allowed_cores()?;
     let wanted = setups[0].arm.load.workers.map(|workers| workers as usize);
-    let wanted = placement::place(&allowed, wanted).workers.len();
+    let wanted = wanted.map_or_else(|| placement::usual_workers(&allowed), |wanted| wanted.max(1));
     let workers = setups.iter().map(|setup| setup.workers(wanted)).min();
     Ok(placement::place(&allowed, workers))
 }

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use plan::load::{Load, Model};
 use record::summary::{Scheduling, SchedulingPolicy, SchedulingReason};
 use rustix::process::{Resource, getpriority_process, getrlimit};
-use rustix::thread::{CapabilitySet, capabilities};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use crate::clock::{Clock, Real};
 use crate::process::{become_fifo, become_nice, thread_cpu_ns};
@@ -154,10 +154,22 @@ fn settle(
 
 /// Makes the request for the calling thread alone.
 pub(super) fn ask(request: SchedulingRequest) -> Scheduling {
+    raise_capability();
     settle(request, Permissions::read(), |ask| match ask {
         Ask::Fifo => become_fifo().is_ok(),
         Ask::Nice(nice) => become_nice(nice).is_ok(),
     })
+}
+
+/// Lets the calling thread use CAP_SYS_NICE where it has the capability and does not use it: a file that permits a
+/// capability without giving it (`setcap cap_sys_nice=p`) starts also where nothing grants it, as in a container.
+fn raise_capability() {
+    let Ok(sets) = capabilities(None) else { return };
+    if sets.permitted.contains(CapabilitySet::SYS_NICE) {
+        let effective = sets.effective | CapabilitySet::SYS_NICE;
+        // What is permitted can be used.
+        let _ = set_capabilities(None, CapabilitySets { effective, ..sets });
+    }
 }
 
 /// Gives `SCHED_FIFO` up.
