@@ -348,14 +348,7 @@ fn schedulers_accept_the_manifests() {
     for text in ["completions: 8", "cpu: \"4\"", "image: registry.example/proofload:0.1"] {
         assert!(job.stdout.contains(text), "{text}: {}", job.stdout);
     }
-    let path = lab.write("job.yaml", &job.stdout);
-    let validate = repository(".venv/bin/kubernetes-validate");
-    assert!(validate.exists(), "run scripts/prerequisites, which makes .venv");
-    for version in ["1.33", "1.34", "1.35"] {
-        let ran = Command::new(&validate).args(["--strict", "-k", version]).arg(&path).output();
-        let ran = Ran::from(ran.expect("it starts"));
-        assert_eq!(ran.code, 0, "{version}: {ran:?}");
-    }
+    kubernetes_accepts(&lab, &job.stdout);
     let array = manifest(&["--agents", "8", "--slurm", "--cores", "4"]);
     assert_eq!(array.code, 0, "{array:?}");
     assert!(array.stdout.contains("#SBATCH --array=1-8\n#SBATCH --cpus-per-task=4\n"), "{array:?}");
@@ -371,5 +364,50 @@ fn schedulers_accept_the_manifests() {
         let ran = manifest(flags);
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.stderr.contains(says), "{says}: {ran:?}");
+    }
+}
+
+/// What an agent may do in its container, what ends it, and what does not.
+#[test]
+fn a_lost_agent_is_not_replaced_and_ends_no_other() {
+    let lab = Lab::new();
+    let job = lab.proofload(&["fleet", "manifest", "--agents", "3", "--image", "i:1"]).stdout;
+    for line in [
+        "completionMode: Indexed",
+        "parallelism: 3",
+        "backoffLimitPerIndex: 0",
+        "restartPolicy: Never",
+        "terminationGracePeriodSeconds: 150",
+        "runAsNonRoot: true",
+        "readOnlyRootFilesystem: true",
+        "drop: [\"ALL\"]",
+        "add: [\"SYS_NICE\"]",
+        "type: RuntimeDefault",
+        "mountPath: /tmp",
+        "policyTypes: [\"Ingress\", \"Egress\"]",
+        "- {}",
+    ] {
+        assert!(job.lines().any(|one| one.trim() == line), "{line}:\n{job}");
+    }
+    // It would end the agents that are left, too.
+    assert!(!job.contains("backoffLimit:"), "{job}");
+}
+
+#[test]
+fn kubernetes_accepts_what_the_guide_prints() {
+    let lab = Lab::new();
+    let page = std::fs::read_to_string(repository("docs/guide/kubernetes.md")).expect("the page");
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    assert_eq!(blocks.map(|block| kubernetes_accepts(&lab, block)).count(), 2);
+}
+
+fn kubernetes_accepts(lab: &Lab, objects: &str) {
+    let path = lab.write("objects.yaml", objects);
+    let validate = repository(".venv/bin/kubernetes-validate");
+    assert!(validate.exists(), "run scripts/prerequisites, which makes .venv");
+    for version in ["1.33", "1.34", "1.35"] {
+        let ran = Command::new(&validate).args(["--strict", "-k", version]).arg(&path).output();
+        let ran = Ran::from(ran.expect("it starts"));
+        assert_eq!(ran.code, 0, "{version}: {ran:?}");
     }
 }
