@@ -4,7 +4,8 @@
 #
 # It has the program, linked statically, certificate authorities, and /tmp and /work that any user may write to.
 # It has no shell, no tar (so no `kubectl cp`), no other program (so no bundled systems, and no services of an
-# experiment), no names of users, and no time zones: the program needs none of them.
+# experiment), no names of users, and no time zones: the program needs none of them. It needs /dev/random and /etc/hosts or
+# /etc/resolv.conf, which every container has.
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates libcap2-bin
 WORKDIR /source
