@@ -51,7 +51,7 @@ pub fn resume(
         Problem::usage(format!("cannot go to {}, where the run was begun: {error}", origin.folder))
     })?;
     let loaded = load_again(&origin.asked)?;
-    let plan = &loaded.experiment.plan;
+    let (experiment, plan) = (&loaded.experiment, &loaded.experiment.plan);
     if plan.hash() != origin.plan_hash {
         let begun = RunReader::new(&disk).plan().unwrap_or_default();
         let differs = plan_difference::after_colon(&plan.to_json(), &begun);
@@ -76,7 +76,6 @@ pub fn resume(
     let real_time = !(origin.no_realtime || generator.no_realtime);
     let share_run = ShareRun::WHOLE;
     let options = TrialOptions { keep_samples: origin.samples, real_time, share_run };
-    let experiment = &loaded.experiment;
     let launcher =
         launcher(&plan.arms).map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     let fleet = match origin.agents {
