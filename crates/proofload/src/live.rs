@@ -69,6 +69,13 @@ impl LiveView {
         Self { style, trial: TrialShown::default(), seen: 0, dirty: false, screen, said }
     }
 
+    /// For a run that this signal stops: on a whole screen, if there is one.
+    pub fn of_run(flags: &OutputFlags, stop: &StopSignal) -> Self {
+        let mut live = Self::new(flags.quiet);
+        live.use_screen(flags, stop);
+        live
+    }
+
     /// Uses the whole screen for the trials, if there is one; its keys request this signal.
     pub fn use_screen(&mut self, flags: &OutputFlags, stop: &StopSignal) {
         if matches!(self.style, Style::Redrawn) && !flags.plain && audience::fits() {

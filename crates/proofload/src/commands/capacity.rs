@@ -55,7 +55,8 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let arms = alone(&loaded.experiment);
     let settings: Vec<SearchSettings> =
         arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
-    let mut live = LiveView::new(args.output.quiet);
+    let stop = interrupt::listen()?;
+    let mut live = LiveView::of_run(&args.output, &stop);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
     }
@@ -63,8 +64,6 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         live.say(&warned);
     }
     let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
-    let stop = interrupt::listen()?;
-    live.use_screen(&args.output, &stop);
     let options = TrialOptions::of(args.record, args.generator, ShareRun::WHOLE);
     let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
     let fleet = fleet.map_err(redacted)?;

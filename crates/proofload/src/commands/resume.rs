@@ -66,9 +66,8 @@ pub fn resume(
                 "undo the change, or start a new run: trials from different plans cannot be combined",
             ));
     }
-    let mut live = LiveView::new(flags.quiet);
     let stop = interrupt::listen()?;
-    live.use_screen(flags, &stop);
+    let mut live = LiveView::of_run(flags, &stop);
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let (command, shares) = (origin.command.clone(), origin.agents);
     let provenance = Run { command, shares, ..provenance };
