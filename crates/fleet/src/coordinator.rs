@@ -28,7 +28,7 @@ use crate::protocol::{
 use reports::Reports;
 
 pub use state::{Begun, FleetState};
-pub use trial::{OnMerged, Performed, RemoteTrial, RemoteTrials, ShareResult};
+pub use trial::{OnMerged, Performed, RemoteTrial, RemoteTrials, ShareResult, StoredFacts};
 
 /// Time between two readings of an agent's clock.
 const EACH: Duration = Duration::from_secs(1);

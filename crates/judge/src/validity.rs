@@ -90,11 +90,14 @@ pub fn lost_shares(trial: &TrialSummary) -> impl Iterator<Item = String> {
     trial.agents.iter().filter_map(|agent| {
         let windows = agent.facts.lost_after_windows?;
         let after = duration(windows.saturating_mul(trial.window_ns));
-        Some(format!(
-            "{} was lost after {after} of the measure phase; {} of its operations count as missed",
-            agent.facts.name(),
-            count(agent.accounting.missed)
-        ))
+        let rest = match agent.facts.rest_is_unknown {
+            true => "how many operations it would have begun is not known".to_owned(),
+            false => {
+                format!("{} of its operations count as missed", count(agent.accounting.missed))
+            }
+        };
+        let name = agent.facts.name();
+        Some(format!("{name} was lost after {after} of the measure phase; {rest}"))
     })
 }
 

@@ -15,7 +15,6 @@ use fleet::protocol::{Assignment, StepLoad};
 use pages::wall_clock::measure_start_of;
 use plan::load::{Model, Stop};
 use plan::plan::{Arm, Plan, TrialPlan};
-use plan::plan_share::PlanShare;
 use plan::schedule::nanos;
 use plan::target::Target;
 use record::event::{Event, EventKind};
@@ -174,19 +173,22 @@ impl RemoteCrew<'_> {
         results: Vec<ShareResult>,
     ) -> Result<TrialFacts, FleetError> {
         let survivor = results.iter().find_map(|result| result.ended.as_ref().ok());
-        let survivor = survivor.cloned().ok_or_else(|| {
+        let survivor = survivor.ok_or_else(|| {
             FleetError::new("every agent was lost during the trial")
                 .hint("look at the agents' last words on their machines")
         })?;
+        let (survivor, layout) = (survivor.facts()?, setup.layout());
         let kept = |error| FleetError::new(format!("cannot write the record: {error}"));
         let mut joined = JoinedFacts::new(self.disk, setup.trial.index);
         for ShareResult { agent, ended } in results {
-            let share = PlanShare { number: agent.share, of: agent.of };
             let facts = match ended {
-                Ok(facts) => *facts,
-                Err(partial) => partial.into_facts(share, (setup.arm, setup.trial), &survivor),
+                Ok(stored) => TrialFacts { agent: Some(agent), ..stored.facts()? },
+                Err(partial) => {
+                    let planned = (setup.arm, setup.trial, &layout);
+                    partial.into_facts(agent, planned, &survivor)
+                }
             };
-            joined.add(TrialFacts { agent: Some(agent), ..facts }).map_err(kept)?;
+            joined.add(facts).map_err(kept)?;
         }
         joined.finish().ok_or_else(|| FleetError::new("there are no agents"))
     }

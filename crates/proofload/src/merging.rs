@@ -252,7 +252,7 @@ fn began_together(starts: &[(String, u64)]) -> Result<(), Problem> {
 pub fn complete(plan: &Plan, trial: &TrialPlan, facts: &TrialFacts) -> Result<(), Problem> {
     let cut_short = facts.interrupted || facts.died.is_some() || facts.early_end.is_some();
     let arm = &plan.arms[trial.arm];
-    let planned = planned_counts::of(arm, trial, PlanShare::WHOLE).filter(|_| !cut_short);
+    let planned = planned_counts::of(arm, trial, PlanShare::WHOLE, None).filter(|_| !cut_short);
     for (place, (name, count)) in
         arm.names().into_iter().zip(planned.into_iter().flatten()).enumerate()
     {

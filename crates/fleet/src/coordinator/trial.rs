@@ -86,21 +86,45 @@ pub struct ShareResult {
     /// Whose.
     pub agent: AgentFacts,
     /// Its facts; where it was lost, what it had reported by then.
-    pub ended: Result<Box<TrialFacts>, Box<PartialTotals>>,
+    pub ended: Result<StoredFacts, PartialTotals>,
+}
+
+/// The facts of an agent as it stored them: many agents' histograms need not be in memory at the same time.
+#[derive(Debug)]
+pub struct StoredFacts {
+    json: Vec<u8>,
+    agent: Option<AgentFacts>,
+}
+
+impl StoredFacts {
+    fn of(json: Vec<u8>) -> Option<Self> {
+        let facts = TrialFacts::from_json(str::from_utf8(&json).ok()?).ok()?;
+        Some(Self { json, agent: facts.agent })
+    }
+
+    /// The facts.
+    ///
+    /// Errors: none that storing them would not have had
+    pub fn facts(&self) -> Result<TrialFacts, FleetError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            FleetError::new(format!("the facts of an agent: {error}"))
+        };
+        let text = str::from_utf8(&self.json).map_err(|error| failed(&error))?;
+        TrialFacts::from_json(text).map_err(|error| failed(&error))
+    }
 }
 
 /// An agent while a trial runs.
 enum State {
-    Running(Box<PartialTotals>),
-    Ended(Box<TrialFacts>),
-    Lost(Box<PartialTotals>),
+    Running(PartialTotals),
+    Ended(StoredFacts),
+    Lost(PartialTotals),
 }
 
 impl State {
     /// The agent of a running share is lost, or its facts are.
     fn lose(&mut self, layout: &Layout) {
-        let empty = || Box::new(PartialTotals::new(layout));
-        *self = match std::mem::replace(self, Self::Lost(empty())) {
+        *self = match std::mem::replace(self, Self::Lost(PartialTotals::new(layout))) {
             Self::Running(partial) | Self::Lost(partial) => Self::Lost(partial),
             ended @ Self::Ended(_) => ended,
         };
@@ -119,7 +143,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(trial: &'a RemoteTrial<'a>, agents: usize, length_ns: Option<u64>) -> Self {
-        let running = || State::Running(Box::new(PartialTotals::new(trial.layout)));
+        let running = || State::Running(PartialTotals::new(trial.layout));
         let windows = |length: u64| length / trial.window_ns.max(1) + 1;
         Self {
             trial,
@@ -164,7 +188,7 @@ impl<'a> Side<'a> {
             }
             Report::Ended { facts } => match read(&facts) {
                 Some(facts) => {
-                    self.states[agent] = State::Ended(Box::new(facts));
+                    self.states[agent] = State::Ended(facts);
                     self.merger.end(agent)
                 }
                 None => self.lose(agent),
@@ -176,7 +200,7 @@ impl<'a> Side<'a> {
 }
 
 /// Reads the facts of a trial that an agent has stored.
-type ReadFacts<'a> = dyn Fn(&str) -> Option<TrialFacts> + 'a;
+type ReadFacts<'a> = dyn Fn(&str) -> Option<StoredFacts> + 'a;
 
 impl Fleet {
     /// Lets all agents perform trials at the same time, and calls `on` with the merged output of each.
@@ -312,10 +336,9 @@ impl Fleet {
         }
     }
 
-    fn read_facts(&self, name: &str) -> Option<TrialFacts> {
+    fn read_facts(&self, name: &str) -> Option<StoredFacts> {
         let read = || self.runtime.block_on(self.store.read(name)).ok();
-        let read = (0..READS).find_map(|_| read());
-        TrialFacts::from_json(str::from_utf8(&read?).ok()?).ok()
+        StoredFacts::of((0..READS).find_map(|_| read())?)
     }
 
     /// The running agents that are lost.

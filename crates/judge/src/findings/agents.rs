@@ -14,9 +14,12 @@ pub const LOST: FindingKind = FindingKind {
     clearest: None,
     title: "a machine was lost during the trial",
     explain: "An agent stopped answering (its machine or its process died, or the network to it failed) while others went on. \
-              Its operations are not given to others, since that would change the load: those that are in none of the \
-              windows that it had reported count as missed. Load was missing from then on, so the trial says nothing \
-              about the target under the planned load.",
+              Its operations are not given to others, since that would change the load. Those that are in none of the \
+              windows that it had reported count as missed, if the plan says how many there are: under an open load, \
+              and where a number of operations ends the load. In a closed load or one of users that ends after a \
+              duration, answers decide how many operations there are, so the rest is not counted at all, and the \
+              finding says so. Load was missing from then on, so the trial says nothing about the target under the \
+              planned load.",
     check: Check::Trial(|case| {
         let mut lost = validity::lost_shares(case.trial);
         let first = lost.next()?;

@@ -156,6 +156,48 @@ fn a_killed_agent_is_named_and_its_load_is_missed() {
     assert_eq!(trial.accounting.planned, planned_by_one(&lab), "the account is that of the plan");
 }
 
+/// A closed load with this end, whose first of three agents is killed: the summary and what is said of the agent.
+fn closed_with_a_killed_agent(end: &str) -> (Summary, String) {
+    let lab = Lab::new();
+    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=constant", "service=20ms"]));
+    let load = format!("connections = 6\n{end}");
+    lab.write("x.toml", &experiment(&url, 8).replace("rate = \"150/s\"\nduration = \"8s\"", &load));
+    let mut waiting = agents(&lab, &nats, 3);
+    let run = coordinator(&lab, &nats, 3, &[]);
+    run.await_windows(&lab, 10);
+    let killed = waiting.remove(0);
+    killed.signal(Signal::KILL);
+    let (summary, _) = ended(&lab, run, waiting);
+    drop(killed);
+    assert_eq!(summary.verdict.result, Judgement::Invalid);
+    let claim = finding(&summary, "agent-lost").unwrap_or_else(|| panic!("{summary:?}"));
+    let claim = claim.to_owned();
+    (summary, claim)
+}
+
+/// The plan deals a number of operations, so it says how many the lost agent has not performed.
+#[test]
+fn what_a_killed_agent_leaves_of_a_number_of_operations_is_missed() {
+    let (summary, claim) = closed_with_a_killed_agent("operations = 2_000");
+    let trial = only_trial(&summary);
+    assert_eq!(trial.accounting.planned, 2_000);
+    let lost = trial.agents.iter().find(|agent| agent.facts.host == "load-1").expect("its row");
+    let missed = lost.accounting.missed;
+    assert!(missed > 0 && missed == trial.accounting.missed, "{:?}", trial.accounting);
+    assert!((666..=667).contains(&lost.accounting.planned), "a third: {:?}", lost.accounting);
+    assert!(claim.ends_with("of its operations count as missed"), "{claim}");
+    assert!(!lost.facts.rest_is_unknown);
+}
+
+/// Answers decide how many operations fit into a duration, so nobody knows what the lost agent has not performed.
+#[test]
+fn what_a_killed_agent_leaves_of_a_duration_is_not_known() {
+    let (summary, claim) = closed_with_a_killed_agent("duration = \"8s\"");
+    let trial = only_trial(&summary);
+    assert_eq!(trial.accounting.missed, 0, "none is made up: {:?}", trial.accounting);
+    assert!(claim.ends_with("how many operations it would have begun is not known"), "{claim}");
+}
+
 /// Two runs at one NATS do not touch each other, whoever gets the agents.
 #[test]
 fn a_second_coordinator_leaves_the_first_alone() {

@@ -33,6 +33,9 @@ pub struct AgentFacts {
     /// Windows of the measure phase that it reported before it was lost; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_after_windows: Option<u64>,
+    /// It was lost, and answers decide how many operations its share has: those that it did not report are not counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rest_is_unknown: bool,
 }
 
 /// By how much one clock is ahead of another.
