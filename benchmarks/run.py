@@ -6,9 +6,10 @@ machine hits all of them; what is reported is the ratio pair by pair, as median 
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
-exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py.
+exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
+agents and their coordinator in fleet.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet]
                  [--peer wrk] [--part origin]
 """
 
@@ -29,6 +30,7 @@ import time
 
 import edge
 import exchange
+import fleet
 import front
 import journeys
 import mail
@@ -292,6 +294,8 @@ def page(results):
         lines += exchange.page(results["exchange"])
     if "edge" in results:
         lines += edge.page(results["edge"])
+    if "fleet" in results:
+        lines += fleet.page(results["fleet"])
     return "\n".join(lines) + "\n"
 
 
@@ -305,7 +309,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -333,6 +337,8 @@ def main():
         results["exchange"] = exchange.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "edge"):
         results["edge"] = edge.measure(sys.modules[__name__], asked.rounds, asked.requests, asked.part)
+    if asked.only in (None, "fleet"):
+        results["fleet"] = fleet.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

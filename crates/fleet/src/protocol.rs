@@ -10,7 +10,7 @@ use engine::trial::TrialOutput;
 use plan::experiment::ReportedNames;
 use plan::load::ArrivalProcess;
 use plan::plan::TrialPlan;
-use record::event::Event;
+use record::event::{Event, EventKind};
 use record::folder::RunRequest;
 use record::summary::Machine;
 use record::{AllFailed, EarlyEnd, Window};
@@ -204,9 +204,11 @@ pub enum Output {
 const IN_ONE_MESSAGE: usize = 32;
 
 impl Output {
-    /// The output in messages; none for raw samples.
+    /// The output in messages; none for raw samples, nor for what follows from windows.
     pub fn of(output: TrialOutput) -> Vec<Self> {
         match output {
+            // The window itself says as much.
+            TrialOutput::Event(Event { kind: EventKind::WindowClosed(_), .. }) => Vec::new(),
             TrialOutput::Event(event) => vec![Self::Event(event)],
             TrialOutput::Window(window) => {
                 let mut parts = parts(window);

@@ -12,6 +12,7 @@ pub mod folder;
 pub mod hgrm;
 pub mod hlog;
 mod lines;
+mod message;
 mod recorder;
 mod sample;
 mod stored;

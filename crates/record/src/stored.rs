@@ -67,26 +67,6 @@ pub(crate) mod one {
     }
 }
 
-/// One, where there is one.
-pub(crate) mod maybe {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(
-        one: &Option<Histogram>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let stored = one.as_ref().map(Stored::of).transpose();
-        stored.map_err(S::Error::custom)?.serialize(to)
-    }
-
-    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(
-        from: D,
-    ) -> Result<Option<Histogram>, D::Error> {
-        let stored = Option::<Stored>::deserialize(from)?;
-        stored.map(|one| one.histogram().map_err(D::Error::custom)).transpose()
-    }
-}
-
 /// One by span.
 pub(crate) mod several {
     use super::*;

@@ -72,10 +72,10 @@ pub struct OperationWindow {
     /// Of those, never begun or abandoned.
     pub missed: u64,
     /// By intended start; `None` when empty.
-    #[serde(with = "crate::stored::maybe")]
+    #[serde(with = "crate::message")]
     pub response_time: Option<Histogram>,
     /// By finish; `None` when empty.
-    #[serde(with = "crate::stored::maybe")]
+    #[serde(with = "crate::message")]
     pub service_time: Option<Histogram>,
 }
 

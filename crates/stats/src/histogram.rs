@@ -44,13 +44,19 @@ pub struct Bucket {
 impl Histogram {
     /// An empty histogram; its memory is touched, so that no page fault happens later.
     pub fn new(grouping_power: u32) -> Self {
+        let mut histogram = Self::untouched(grouping_power);
+        // Ones first: zeroed memory may come from the kernel untouched.
+        std::hint::black_box(&mut histogram.counts).fill(1);
+        std::hint::black_box(&mut histogram.counts).fill(0);
+        histogram
+    }
+
+    /// An empty histogram.
+    fn untouched(grouping_power: u32) -> Self {
         let geometry = Geometry::new(grouping_power);
-        // Ones first: zeroed memory would come from the kernel untouched.
-        let mut counts = vec![1; geometry.buckets()].into_boxed_slice();
-        std::hint::black_box(&mut counts).fill(0);
         Self {
             geometry,
-            counts,
+            counts: vec![0; geometry.buckets()].into_boxed_slice(),
             count: 0,
             overflow: 0,
             min: u64::MAX,
@@ -121,6 +127,30 @@ impl Histogram {
             (self.min, self.max) = (min, max);
             (self.sum, self.sum_of_squares) = (sum, squares);
         }
+    }
+
+    /// The counts of its buckets by index, ascending, without empty ones; the index past the last is that of overflow.
+    pub fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let overflow = (self.counts.len(), self.overflow);
+        let counts = self.counts.iter().copied().enumerate().chain([overflow]);
+        counts.filter(|&(_, count)| count > 0)
+    }
+
+    /// The histogram with these counts, as [`Histogram::counts`] gives them, without moments (see
+    /// [`Histogram::restore_moments`]). `None` if there is no such bucket, or no such number of values.
+    pub fn of_counts(
+        grouping_power: u32,
+        counts: impl IntoIterator<Item = (usize, u64)>,
+    ) -> Option<Self> {
+        let mut histogram = Self::untouched(grouping_power);
+        for (index, count) in counts {
+            histogram.count = histogram.count.checked_add(count)?;
+            match index == histogram.counts.len() {
+                true => histogram.overflow += count,
+                false => *histogram.counts.get_mut(index)? += count,
+            }
+        }
+        Some(histogram)
     }
 
     /// Tells a restored histogram more of its greatest value: it lies in the last bucket and is at most `bound`.
