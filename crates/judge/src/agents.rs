@@ -58,22 +58,86 @@ fn worst_two(mut bounds: Vec<u64>) -> u64 {
     bounds.iter().rev().take(2).sum()
 }
 
-/// The agents whose median response time is far from that of all, beyond both intervals.
-pub fn differing(trial: &TrialSummary) -> Vec<&Agent> {
-    let Some((low, high)) = median(&trial.total.response_time) else { return Vec::new() };
-    let far = |agent: &&Agent| {
-        median(&agent.response_time).is_some_and(|(from, to)| {
-            from as f64 > DIFFERS_FROM * high as f64 || (to as f64) * DIFFERS_FROM < low as f64
-        })
-    };
-    trial.agents.iter().filter(far).collect()
+/// Machines that saw other response times than others.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Difference<'a> {
+    /// These, fewer than half of all, are far from the median of the rest.
+    Minority(Vec<Odd<'a>>),
+    /// There is no majority to compare with: the machines with the least and the greatest median.
+    NoMajority {
+        /// With the least.
+        fastest: &'a Agent,
+        /// With the greatest.
+        slowest: &'a Agent,
+    },
 }
 
-/// The interval of the median; `None` where there is none.
-fn median(times: &Distribution) -> Option<(u64, u64)> {
+/// A machine whose median is far from that of the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Odd<'a> {
+    /// Which.
+    pub agent: &'a Agent,
+    /// Whether its operations took longer.
+    pub is_slow: bool,
+    /// The median of the others' medians.
+    pub others_ns: u64,
+}
+
+/// Which agents saw other response times than the others, if any did: their medians differ by a quarter, beyond the
+/// intervals.
+///
+/// Each is compared with the median of the others' medians. The median of all operations would lie with the agent that
+/// has the larger share, and then accuse the other one.
+pub fn difference(trial: &TrialSummary) -> Option<Difference<'_>> {
+    let medians = trial.agents.iter();
+    let medians: Vec<_> =
+        medians.filter_map(|agent| Some((agent, median(&agent.response_time)?))).collect();
+    let odd: Vec<Odd<'_>> = (0..medians.len()).filter_map(|own| compare(&medians, own)).collect();
+    match odd.len() {
+        0 => None,
+        count if 2 * count < medians.len() => Some(Difference::Minority(odd)),
+        _ => {
+            let by_median = |one: &&(&Agent, Median)| one.1.observed;
+            let (fastest, _) = medians.iter().min_by_key(by_median)?;
+            let (slowest, _) = medians.iter().max_by_key(by_median)?;
+            Some(Difference::NoMajority { fastest, slowest })
+        }
+    }
+}
+
+/// The agent in this place, if it is far from the others.
+fn compare<'a>(medians: &[(&'a Agent, Median)], own: usize) -> Option<Odd<'a>> {
+    let (agent, mine) = medians[own];
+    let others = medians.iter().enumerate().filter(|(place, _)| *place != own);
+    let others: Vec<Median> = others.map(|(_, (_, median))| *median).collect();
+    let sorted = |end: fn(&Median) -> u64| {
+        let mut ends: Vec<u64> = others.iter().map(end).collect();
+        ends.sort_unstable();
+        ends
+    };
+    // Of an even number, the one in the middle that accuses less.
+    let (low, high) = (sorted(|one| one.low), sorted(|one| one.high));
+    let low = *low.get(others.len().checked_sub(1)? / 2)?;
+    let high = *high.get(others.len() / 2)?;
+    let is_slow = mine.low as f64 > DIFFERS_FROM * high as f64;
+    let is_fast = mine.high as f64 * DIFFERS_FROM < low as f64;
+    let others_ns = *sorted(|one| one.observed).get(others.len() / 2)?;
+    (is_slow || is_fast).then_some(Odd { agent, is_slow, others_ns })
+}
+
+/// A median with its interval. Nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Median {
+    observed: u64,
+    low: u64,
+    high: u64,
+}
+
+/// `None` where there is no interval.
+fn median(times: &Distribution) -> Option<Median> {
     let is_median = |one: &&Quantile| (one.q - 0.5).abs() < 1e-9;
     let median = times.quantiles.iter().find(is_median)?;
-    Some((median.low_ns?, median.high_ns?))
+    Some(Median { observed: median.observed_ns?, low: median.low_ns?, high: median.high_ns? })
 }
 
 /// The agents that missed a larger share of their operations than all together did, by a factor of two.
@@ -92,7 +156,7 @@ pub fn short(trial: &TrialSummary) -> Vec<&Agent> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::example;
     use record::summary::{Accounting, AgentFacts, Generator, Grade};
@@ -167,17 +231,69 @@ mod tests {
         assert!(windows_are_apart(&agents));
     }
 
-    #[test]
-    fn a_slow_path_stands_out_and_chance_does_not() {
+    /// Shares that are named as slow and as fast, or the two ends where there is no majority.
+    #[derive(Debug, PartialEq)]
+    enum Named {
+        Odd { slow: Vec<u32>, fast: Vec<u32> },
+        Ends(u32, u32),
+    }
+
+    fn named(medians_ms: &[u64]) -> Option<Named> {
         let mut trial = example::summary().arms.remove(0).trials.remove(0);
-        trial.total.response_time = times(10);
-        trial.agents = vec![agent(1, "a", None), agent(2, "b", None), agent(3, "c", None)];
-        trial.agents[1].response_time = times(11);
-        assert!(differing(&trial).is_empty());
-        trial.agents[1].response_time = times(14);
-        trial.agents[2].response_time = times(6);
-        let names: Vec<u32> = differing(&trial).iter().map(|one| one.facts.share).collect();
-        assert_eq!(names, [2, 3]);
+        // The median of all operations lies with whoever has most of them.
+        trial.total.response_time = times(medians_ms[0]);
+        trial.agents = (1..).zip(medians_ms).map(|(share, &ms)| at(share, ms)).collect();
+        let named = match difference(&trial)? {
+            Difference::NoMajority { fastest, slowest } => {
+                Named::Ends(fastest.facts.share, slowest.facts.share)
+            }
+            Difference::Minority(odd) => {
+                let shares = |slow: bool| {
+                    let these = odd.iter().filter(|one| one.is_slow == slow);
+                    these.map(|one| one.agent.facts.share).collect()
+                };
+                Named::Odd { slow: shares(true), fast: shares(false) }
+            }
+        };
+        Some(named)
+    }
+
+    /// A machine with this median.
+    pub(crate) fn at(share: u32, median_ms: u64) -> Agent {
+        Agent { response_time: times(median_ms), ..agent(share, "a", None) }
+    }
+
+    #[test]
+    fn chance_and_a_slow_target_accuse_no_machine() {
+        assert_eq!(named(&[10]), None);
+        assert_eq!(named(&[10, 12]), None);
+        assert_eq!(named(&[10, 11, 10, 12]), None);
+        assert_eq!(named(&[500, 490, 510]), None);
+    }
+
+    #[test]
+    fn of_two_machines_none_is_accused() {
+        assert_eq!(named(&[10, 14]), Some(Named::Ends(1, 2)));
+        assert_eq!(named(&[14, 10]), Some(Named::Ends(2, 1)));
+    }
+
+    #[test]
+    fn a_minority_is_named_whatever_its_share_of_the_operations() {
+        let slow = |shares: &[u32]| Some(Named::Odd { slow: shares.to_vec(), fast: Vec::new() });
+        assert_eq!(named(&[10, 14, 10]), slow(&[2]));
+        // The first has most operations, so the median of all is its own.
+        assert_eq!(named(&[14, 10, 10]), slow(&[1]));
+        assert_eq!(named(&[30, 10, 11, 30, 10]), slow(&[1, 4]));
+        let fast = Some(Named::Odd { slow: Vec::new(), fast: vec![3] });
+        assert_eq!(named(&[10, 10, 5, 11]), fast);
+        let both = Some(Named::Odd { slow: vec![5], fast: vec![1] });
+        assert_eq!(named(&[5, 10, 10, 10, 20]), both);
+    }
+
+    #[test]
+    fn without_a_majority_the_two_ends_are_shown() {
+        assert_eq!(named(&[10, 14, 6]), Some(Named::Ends(3, 2)));
+        assert_eq!(named(&[10, 10, 20, 21]), Some(Named::Ends(1, 4)));
     }
 
     #[test]

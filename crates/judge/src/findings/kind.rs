@@ -37,7 +37,7 @@ pub struct Noticed {
     operation: Option<String>,
     pub(super) claim: String,
     pub(super) evidence: BTreeMap<String, Value>,
-    advice: String,
+    pub(super) advice: String,
 }
 
 /// The input and the function of a check.
