@@ -112,6 +112,8 @@ impl FromStr for PlanShare {
 
 #[cfg(test)]
 mod tests {
+    mod dispersion;
+
     use super::*;
 
     fn shares(of: u32) -> impl Iterator<Item = PlanShare> {
