@@ -96,8 +96,8 @@ fn md1(served: f64, bound: f64, share: f64) -> f64 {
 
 /// A search with a known answer: mode and rate of the truth system, spacing of arrivals, criterion, and the resulting
 /// capacity.
-struct Case {
-    mode: &'static str,
+pub struct Case {
+    pub mode: &'static str,
     served: u32,
     arrivals: &'static str,
     criterion: &'static str,
@@ -105,7 +105,7 @@ struct Case {
 }
 
 /// Most attempts at a search that this machine disturbs.
-const ATTEMPTS: u32 = 3;
+pub const ATTEMPTS: u32 = 3;
 
 /// The short form has one queue with evenly spaced arrivals. Up to its rate no operation waits, and each takes a tenth
 /// of the bound; just above it, most take several times the bound. To move an end, a busy machine would have to delay
@@ -113,16 +113,12 @@ const ATTEMPTS: u32 = 3;
 /// contain the true capacity.
 #[test]
 fn the_search_brackets_a_known_capacity() {
-    let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let short: &[&str] =
-        &["--from", "22/s", "--trial", "1500ms", "--longest", "1500ms", "--confirm", "1"];
-    let long: &[&str] = &["--trial", "5s", "--longest", "20s", "--max", "400/s"];
-    let precision = ["--precision", if is_proof { "10%" } else { "25%" }];
-    let flags = [if is_proof { long } else { short }, &precision].concat();
+    let is_proof = is_proof();
+    let flags = flags(is_proof);
     for case in cases(is_proof) {
         let answered = (1..=ATTEMPTS).any(|attempt| {
             let lab = if is_proof { Lab::alone() } else { Lab::new() };
-            let held = holds_the_truth(&lab, &case, &flags);
+            let held = holds_the_truth(&lab, &case, &flags).is_some();
             if !held {
                 println!(
                     "{}: attempt {attempt} of {ATTEMPTS} was spoiled by this machine",
@@ -135,15 +131,29 @@ fn the_search_brackets_a_known_capacity() {
     }
 }
 
-/// Whether the search found an answer; panics if the answer is wrong.
-fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> bool {
+/// Whether the long form is asked for.
+pub fn is_proof() -> bool {
+    std::env::var_os("PROOFLOAD_PROOF").is_some()
+}
+
+/// Flags of a search for the answers of [`cases`].
+pub fn flags(is_proof: bool) -> Vec<&'static str> {
+    let short: &[&str] =
+        &["--from", "22/s", "--trial", "1500ms", "--longest", "1500ms", "--confirm", "1"];
+    let long: &[&str] = &["--trial", "5s", "--longest", "20s", "--max", "400/s"];
+    let precision = ["--precision", if is_proof { "10%" } else { "25%" }];
+    [if is_proof { long } else { short }, &precision].concat()
+}
+
+/// The ends of the interval that the search found, if the machine allowed it to find one; panics if they are wrong.
+pub fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> Option<(f64, f64)> {
     let spacing = format!("[load]\narrivals = \"{}\"\n", case.arrivals);
     let file = experiment(case.mode, case.served, case.criterion).replace("[load]\n", &spacing);
     let (summary, capacity, bracketed) = search(lab, &file, flags);
     assert_record(lab, &summary, &capacity);
     let (mode, truth) = (case.mode, case.truth);
     println!("{mode}: {:?} – {:?}, truth {truth:.1}", capacity.low, capacity.high);
-    if bracketed {
+    bracketed.then(|| {
         let low = capacity.low.expect("a low end");
         let high = capacity.high.expect("a high end");
         assert!(low <= truth && truth <= high, "{mode}: {low} – {high}, {truth}");
@@ -151,11 +161,12 @@ fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> bool {
         assert!(capacity.achieved.expect("achieved") > 0.7 * low);
         let confirmation = capacity.confirmation.expect("confirmed");
         assert!(confirmation.passed >= 1, "{confirmation:?}");
-    }
-    bracketed
+        (low, high)
+    })
 }
 
-fn cases(is_proof: bool) -> Vec<Case> {
+/// What is searched.
+pub fn cases(is_proof: bool) -> Vec<Case> {
     if is_proof {
         let case = |mode, criterion, truth| Case {
             mode,

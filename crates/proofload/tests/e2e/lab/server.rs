@@ -49,6 +49,11 @@ impl Truth {
         self.report()["answer_lateness_ns"]["max"].as_f64().expect("its lateness")
     }
 
+    /// The lateness of nine in ten of its answers, at most.
+    pub fn usual_lateness_ns(&self) -> f64 {
+        self.report()["answer_lateness_ns"]["p90"].as_f64().expect("its lateness")
+    }
+
     /// Requests that have arrived.
     pub fn received(&self) -> u64 {
         self.report()["received"].as_u64().expect("its count")
