@@ -5,27 +5,25 @@ use rustix::process::Signal;
 
 use super::systems::with_truth;
 use super::{
-    Begun, agents, begun, coordinator, counted_in_windows, ended, experiment, planned_by_one,
+    Begun, agents, assert_is_the_plan, begun, coordinator, ended, experiment, planned_by_one,
 };
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
 use crate::lab::server::truth;
 use crate::lab::{Lab, Ran, finding, only_trial};
 
-fn resume(lab: &Lab, nats: &Broker) -> Running {
+pub(super) fn resume(lab: &Lab, nats: &Broker) -> Running {
     lab.start(&["run", "--resume", "run", "--quiet", "--via", &nats.url()])
 }
 
-fn kill(run: Running) {
+pub(super) fn kill(run: Running) {
     run.signal(Signal::KILL);
     let ran = run.finish();
     assert!(ran.code != 0, "{ran:?}");
 }
 
 fn all_is_there(lab: &Lab, trial: &TrialSummary) {
-    let planned = trial.accounting.planned;
-    assert_eq!((planned_by_one(lab), trial.accounting.missed), (planned, 0));
-    assert_eq!(counted_in_windows(lab, trial), planned, "no window is lost or counted twice");
+    assert_is_the_plan(lab, trial, planned_by_one(lab)[0]);
 }
 
 #[test]

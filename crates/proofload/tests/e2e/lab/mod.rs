@@ -10,6 +10,7 @@ pub mod postfix;
 pub mod process;
 #[path = "../../programs/mod.rs"]
 mod programs;
+pub mod relay;
 pub mod server;
 pub mod terminal;
 pub mod witness;
