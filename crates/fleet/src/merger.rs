@@ -87,8 +87,10 @@ impl OutputMerger {
 
     fn event(&mut self, share: usize, event: Event) -> Vec<TrialOutput> {
         match event.kind {
-            // Those of the whole come from the merged windows, and from whoever begins and ends the trial.
+            // Those of the whole come from the merged windows, and from whoever begins and ends the trial. The time of day
+            // is the coordinator's: those of agents may be anything.
             EventKind::WindowClosed(_)
+            | EventKind::Dated { .. }
             | EventKind::TrialStarted { .. }
             | EventKind::PhaseEntered { phase: Phase::Launch }
             | EventKind::TrialFinished { .. } => Vec::new(),

@@ -130,6 +130,7 @@ impl Crew for RemoteCrew<'_> {
             timeout_ns: nanos(first.arm.load.timeout),
             stop: first.stop.clone(),
             end: first.end.clone(),
+            calendar: first.calendar,
             keep: &|state| self.keep(state),
         };
         let performed = self.fleet.perform(&mut together, on).map_err(NotPerformed::Fleet)?;

@@ -48,6 +48,8 @@ pub struct RemoteTrials<'a> {
     pub stop: StopSignal,
     /// The signal to end the measure phase early.
     pub end: EndSignal,
+    /// The time of day now, RFC 3339, UTC.
+    pub calendar: fn() -> String,
     /// Keeps what another coordinator needs to take over.
     pub keep: &'a KeepState<'a>,
 }
@@ -217,8 +219,9 @@ impl Fleet {
             None => self.begin(together).inspect_err(|_| self.command_all(&Command::CallOff))?,
         };
         let Begun { start, .. } = begun;
-        let RemoteTrials { trials, host, lead_ns, measure_ns, timeout_ns, stop, end, .. } =
-            together;
+        let RemoteTrials {
+            trials, host, lead_ns, measure_ns, timeout_ns, stop, end, calendar, ..
+        } = together;
         let length = measure_ns.map(|measured| measured + *lead_ns + *timeout_ns);
         let side = |trial| Side::new(trial, self.members.len(), length);
         let mut sides: Vec<Side<'_>> = trials.iter().map(side).collect();
@@ -228,6 +231,7 @@ impl Fleet {
         let read = |name: &str| self.read_facts(name);
         let mut signals = Signals { stop: stop.clone(), end: end.clone(), given: Given::default() };
         introduce(host, measure_from, on);
+        date(sides.len(), *calendar, measure_from, on);
         while sides.iter().any(Side::is_running) {
             signals.pass_on(self);
             let now = monotonic();
@@ -357,6 +361,15 @@ fn event(at: u64, measure_from: u64, kind: EventKind) -> TrialOutput {
 
 fn introduce(host: &Host, measure_from: u64, on: &mut OnMerged<'_>) {
     host.introduce(&mut |place, at, kind| on(place, event(at, measure_from, kind)));
+}
+
+/// Both clocks at once, for each trial.
+fn date(trials: usize, calendar: fn() -> String, measure_from: u64, on: &mut OnMerged<'_>) {
+    let (wall_clock, at) = (calendar(), monotonic());
+    for place in 0..trials {
+        let kind = EventKind::Dated { wall_clock: wall_clock.clone() };
+        on(place, event(at, measure_from, kind));
+    }
 }
 
 /// Watches the processes of the trials; returns whether one has died.
