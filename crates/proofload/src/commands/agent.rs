@@ -88,11 +88,11 @@ fn one_run(
     let scratch = scratch()?;
     let agent = match take(&task, &received, &scratch) {
         Ok(loaded) => Agent { link, task, attempt: 0, loaded, live, user: stop.clone() },
-        Err(why) => {
-            let report = Report::Refused(why.clone());
+        Err(problem) => {
+            let report = Report::Refused(problem.what.clone());
             link.report(Dispatch { share: task.share, attempt: 0, trial: 0, report });
             link.flush(LAST_WITHIN);
-            return Err(Problem::usage(why).during("loading the plan of the coordinator"));
+            return Err(problem.during("loading the plan of the coordinator"));
         }
     };
     agent.work(stop)
@@ -111,15 +111,18 @@ fn await_order(link: &AgentLink, within: Duration, stop: &engine::StopSignal) ->
 }
 
 /// Loads the plan as the coordinator did.
-fn take(task: &Task, received: &Received, scratch: &Scratch) -> Result<LoadedExperiment, String> {
-    unpack(scratch.path(), &received.files)?;
-    std::env::set_current_dir(scratch.path())
-        .map_err(|error| format!("cannot go to {}: {error}", scratch.path().display()))?;
-    let loaded = load_for_agent(&task.request, &task.systems).map_err(|problem| problem.what)?;
+///
+/// Errors: its files cannot be written here, or the plan is another one here
+fn take(task: &Task, received: &Received, scratch: &Scratch) -> Result<LoadedExperiment, Problem> {
+    unpack(scratch.path(), &received.files).map_err(Problem::environment)?;
+    std::env::set_current_dir(scratch.path()).map_err(|error| {
+        Problem::environment(format!("cannot go to {}: {error}", scratch.path().display()))
+    })?;
+    let loaded = load_for_agent(&task.request, &task.systems)?;
     let plan = &loaded.experiment.plan;
     match plan.hash() == task.plan_hash {
         true => Ok(loaded),
-        false => Err(another_plan(plan, &received.plan)),
+        false => Err(Problem::usage(another_plan(plan, &received.plan))),
     }
 }
 
