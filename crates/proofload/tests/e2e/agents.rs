@@ -13,6 +13,7 @@ use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 mod agreement;
 mod clocks;
 mod kills;
+mod machines;
 mod systems;
 mod takeover;
 

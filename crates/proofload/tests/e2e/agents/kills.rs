@@ -3,18 +3,25 @@
 //!
 //! `PROOFLOAD_PROOF=1` also kills at instants that are drawn from a seed, which it prints.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
+use plan::randomness::{RandomStream, below, draw};
 use record::summary::{Judgement, Summary};
+use rustix::process::Signal;
 
 use super::takeover::{kill, resume};
-use super::{agents, assert_is_the_plan, coordinator, counted_in_windows, ended, planned_by_one};
+use super::{
+    agents, assert_is_the_plan, coordinator, counted_in_windows, ended, is_proof, planned_by_one,
+};
 use crate::lab::brokers::Broker;
 use crate::lab::process::{Running, stop_for};
 use crate::lab::relay::{Relay, Way};
 use crate::lab::server::{Served, truth};
-use crate::lab::{Lab, assert_accounting, finding, only_trial};
+use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
 
 /// Each answer takes 700 ms: so long lasts the preparation before the barrier, and the drain.
 const ANSWER: &str = "service=700ms";
@@ -56,12 +63,16 @@ impl Stage {
     }
 
     fn with(agents: impl Fn(&Lab, &Broker) -> Vec<Running>) -> Self {
+        Self::with_flags(agents, &[])
+    }
+
+    fn with_flags(agents: impl Fn(&Lab, &Broker) -> Vec<Running>, flags: &[&str]) -> Self {
         let lab = Lab::new();
         let nats = Broker::nats(&lab);
         let (target, url) = truth(&["mode=constant", ANSWER]);
         lab.write("x.toml", &experiment(&url));
         let agents = agents(&lab, &nats);
-        let run = coordinator(&lab, &nats, 2, &[]);
+        let run = coordinator(&lab, &nats, 2, flags);
         Self { nats, agents, run, _target: target, lab }
     }
 
@@ -218,4 +229,116 @@ fn an_agent_that_is_frozen_for_a_while_spoils_the_trial() {
     assert_ne!(summary.verdict.result, Judgement::Pass);
     let named = trial.agents.iter().filter(|agent| !agent.spoiled.is_empty());
     assert!(named.clone().any(|agent| agent.facts.host == "load-1"), "{:?}", trial.agents);
+}
+
+/// From the start of a coordinator to its end, mostly.
+const RUN_MS: u64 = 8_000;
+
+/// Runs so many rounds of a case, three beside each other, each with an instant after which something dies.
+fn at_random_instants(what: &str, rounds: u64, round: fn(Duration) -> &'static str) {
+    let seed = if is_proof() { u64::from(std::process::id()) } else { 7 };
+    let rounds = if is_proof() { rounds } else { 1 };
+    println!("{what}: {rounds} rounds with seed {seed}");
+    let counts = Mutex::new(BTreeMap::<&str, u32>::new());
+    let next = AtomicU64::new(0);
+    let work = || {
+        while let number = next.fetch_add(1, Ordering::Relaxed)
+            && number < rounds
+        {
+            let after = below(draw(seed, RandomStream::Content, number), RUN_MS);
+            println!("{what}: round {number} after {after} ms");
+            let outcome = round(Duration::from_millis(after));
+            *counts.lock().expect("no round has failed").entry(outcome).or_default() += 1;
+        }
+    };
+    thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
+    println!("{what}: {:?}", counts.lock().expect("no round has failed"));
+}
+
+impl Stage {
+    /// Agents and coordinator give up early, so that a round without a run is short.
+    fn impatient() -> Self {
+        let agent = |lab: &Lab, nats: &Broker, name| {
+            lab.start(&["agent", "--via", &nats.url(), "--name", name, "--wait", "20s"])
+        };
+        let agents = |lab: &Lab, nats: &Broker| {
+            ["load-1", "load-2"].map(|name| agent(lab, nats, name)).into()
+        };
+        Self::with_flags(agents, &["--agents-within", "8s"])
+    }
+
+    /// Whether agents have begun to send the load.
+    fn has_begun(lab: &Lab) -> bool {
+        let events = std::fs::read_to_string(lab.path("run/trials/001/events.jsonl"));
+        events.is_ok_and(|events| events.contains("\"phase\":\"warm-up\""))
+    }
+
+    /// How it ended: whole, without one, or not begun, with the right exit code; never anything else.
+    fn outcome(self) -> &'static str {
+        let Self { lab, run, agents, nats: _nats, _target } = self;
+        let ran = run.finish();
+        let said: Vec<Ran> = agents.into_iter().map(Running::finish).collect();
+        let Some(summary) = lab.summary("run") else {
+            assert_eq!(ran.code, 4, "{ran:?}\n{said:?}");
+            assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+            assert!(
+                !Self::has_begun(&lab),
+                "a trial that has begun is recorded: {ran:?}\n{said:?}"
+            );
+            return "not begun";
+        };
+        let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
+        assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}\n{said:?}");
+        assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+        if trials == 0 {
+            assert_ne!(summary.verdict.result, Judgement::Pass, "{ran:?}\n{said:?}");
+            return "no trial";
+        }
+        assert_what_is_missing_is_missed(&lab, &summary);
+        if finding(&summary, "agent-lost").is_some() {
+            return "without one";
+        }
+        assert_is_the_plan(&lab, only_trial(&summary), plan());
+        "whole"
+    }
+}
+
+#[test]
+fn agents_die_at_random_instants() {
+    at_random_instants("agent", 50, |after| {
+        let mut stage = Stage::impatient();
+        thread::sleep(after);
+        let first = stage.agents.remove(0);
+        first.signal(Signal::KILL);
+        first.finish();
+        stage.outcome()
+    });
+}
+
+#[test]
+fn nats_dies_and_comes_back_at_random_instants() {
+    at_random_instants("NATS", 20, |after| {
+        let mut stage = Stage::impatient();
+        thread::sleep(after);
+        stage.nats.kill();
+        stage.nats.start_again();
+        let outcome = stage.outcome();
+        assert_ne!(outcome, "without one", "NATS is no agent");
+        outcome
+    });
+}
+
+#[test]
+fn coordinators_die_at_random_instants() {
+    at_random_instants("coordinator", 20, |after| {
+        let stage = Stage::impatient();
+        stage.await_phase("launch");
+        thread::sleep(after);
+        stage.run.signal(Signal::KILL);
+        let ran = stage.run.finish();
+        let run = resume(&stage.lab, &stage.nats);
+        let outcome = Stage { run, ..stage }.outcome();
+        assert_eq!(outcome, "whole", "{ran:?}");
+        if ran.code == -1 { "replaced" } else { "ended before" }
+    });
 }
