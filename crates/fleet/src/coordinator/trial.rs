@@ -8,7 +8,7 @@ use engine::trial::{Host, TrialOutput};
 use engine::{EndSignal, StopSignal};
 use record::event::{Event, EventKind};
 use record::summary::AgentFacts;
-use record::{EarlyEnd, Layout, TrialFacts, WindowSpan};
+use record::{EarlyEnd, Layout, OperationWindow, TrialFacts, Window, WindowSpan};
 
 use super::reports::Kept;
 use super::{ANSWERED_WITHIN, Begun, Fleet, FleetState, Member, READY_WITHIN};
@@ -139,8 +139,23 @@ struct Side<'a> {
     /// By agent.
     states: Vec<State>,
     merger: OutputMerger,
-    /// No agent of ours reports a window beyond this.
     last_window: u64,
+}
+
+/// No agent of ours counts so many operations in a window.
+const MOST_OPERATIONS: u64 = 1 << 40;
+
+/// Whether an agent of ours may report this window.
+fn is_possible(window: &Window, layout: &Layout, last_window: u64) -> bool {
+    let counts = |one: &OperationWindow| {
+        let failed = one.failed.iter().map(|(_, count)| *count);
+        [one.planned, one.succeeded, one.missed].into_iter().chain(failed).max()
+    };
+    let mut all = window.operations.iter().chain(&window.journeys);
+    window.number <= last_window
+        && window.operations.len() == layout.operations.len()
+        && window.journeys.len() == layout.journeys.len()
+        && all.all(|one| counts(one) <= Some(MOST_OPERATIONS))
 }
 
 impl<'a> Side<'a> {
@@ -167,10 +182,11 @@ impl<'a> Side<'a> {
 
     /// Takes a report of a running agent; returns what that completes.
     fn take(&mut self, agent: usize, report: Report, read: &ReadFacts<'_>) -> Vec<TrialOutput> {
+        let (layout, last) = (self.trial.layout, self.last_window);
         let Some(State::Running(partial)) = self.states.get_mut(agent) else { return Vec::new() };
         match report {
             Report::Output(Output::Part(window) | Output::Window(window))
-                if window.number > self.last_window =>
+                if !is_possible(&window, layout, last) =>
             {
                 self.lose(agent)
             }
