@@ -321,7 +321,11 @@ impl Session {
             // Nothing is reported before a task is taken: the agent ends without one.
             _ = waiting.recv() => return,
         };
-        let Ok((run, store)) = taken else { return std::future::pending().await };
+        let Ok((run, store)) = taken else {
+            // The plan could not be fetched: nothing will be reported, and the agent ends.
+            let _ = waiting.recv().await;
+            return;
+        };
         let subject = report_subject(&self.fleet, &run);
         let mut number: u64 = 0;
         while let Some(outgoing) = waiting.recv().await {
