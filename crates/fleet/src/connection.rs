@@ -52,14 +52,21 @@ pub async fn connect(servers: &str, name: &str) -> Result<Client, FleetError> {
     })?;
     let options = options.name(name).connection_timeout(WITHIN).max_reconnects(None);
     options.connect(addresses).await.map_err(|error| {
-        let is_refused = error.to_string().contains("authorization");
-        FleetError::new(format!("cannot connect to NATS at {shown}: {error}")).hint(
-            match is_refused {
-                true => "give user and password: nats://user:password@host:4222",
-                false => "start `nats-server -js`, or name another address with `--via`",
-            },
-        )
+        let error = error.to_string();
+        let hint = hint(&error);
+        FleetError::new(format!("cannot connect to NATS at {shown}: {error}")).hint(hint)
     })
+}
+
+/// What to do about a connection that failed like this.
+fn hint(error: &str) -> &'static str {
+    if error.contains("authorization") {
+        "give user and password: nats://user:password@host:4222"
+    } else if error.contains("certificate") {
+        "let SSL_CERT_FILE name a file with the authority that signed the certificate of the server, and use the name for which it was signed"
+    } else {
+        "start `nats-server -js`, or name another address with `--via`"
+    }
 }
 
 /// The reports and objects of a run.

@@ -23,7 +23,10 @@ pub fn read(servers: &str) -> Result<(Vec<ServerAddr>, ConnectOptions), std::io:
 /// The addresses without user and password, for logs and pages.
 pub fn shown(servers: &str) -> String {
     let bare = |server: &str| match server.trim().rsplit_once('@') {
-        Some((_, bare)) => format!("nats://{bare}"),
+        Some((hidden, bare)) => {
+            let scheme = hidden.split_once("://").map_or("nats", |(scheme, _)| scheme);
+            format!("{scheme}://{bare}")
+        }
         None => server.trim().to_owned(),
     };
     servers.split(',').map(bare).collect::<Vec<_>>().join(",")
@@ -37,6 +40,7 @@ mod tests {
     fn nobody_is_shown_a_password() {
         let two = "nats://ada:secret@one:4222, two:4222";
         assert_eq!(shown(two), "nats://one:4222,two:4222");
+        assert_eq!(shown("tls://ada:secret@one"), "tls://one");
         assert_eq!(read(two).unwrap().0.len(), 2);
         assert!(read("nats://a b").is_err());
     }
