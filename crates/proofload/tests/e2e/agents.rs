@@ -12,8 +12,10 @@ use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 
 mod agreement;
 mod clocks;
+mod garbage;
 mod kills;
 mod machines;
+mod servers;
 mod systems;
 mod takeover;
 

@@ -29,11 +29,11 @@ const REDIS: Kind = Kind {
     ready: "Ready to accept connections",
 };
 
-/// NATS with JetStream.
+/// NATS.
 const NATS: Kind = Kind {
     program: "nats-server",
     scheme: "nats",
-    fixed: &["-a", "127.0.0.1", "-js"],
+    fixed: &["-a", "127.0.0.1"],
     folder_flag: "-sd",
     port_flag: "-p",
     ready: "Server is ready",
@@ -43,6 +43,7 @@ const NATS: Kind = Kind {
 pub struct Broker {
     served: Option<Served>,
     kind: &'static Kind,
+    flags: Vec<String>,
     folder: String,
     port: u16,
 }
@@ -50,19 +51,25 @@ pub struct Broker {
 impl Broker {
     /// A Redis, empty.
     pub fn redis(lab: &Lab) -> Self {
-        Self::begin(lab, &REDIS)
+        Self::begin(lab, &REDIS, &[])
     }
 
-    /// A NATS, empty.
+    /// A NATS with JetStream, empty.
     pub fn nats(lab: &Lab) -> Self {
-        Self::begin(lab, &NATS)
+        Self::nats_with(lab, &["-js"])
     }
 
-    fn begin(lab: &Lab, kind: &'static Kind) -> Self {
+    /// A NATS with these flags.
+    pub fn nats_with(lab: &Lab, flags: &[&str]) -> Self {
+        Self::begin(lab, &NATS, flags)
+    }
+
+    fn begin(lab: &Lab, kind: &'static Kind, flags: &[&str]) -> Self {
+        let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let folder = lab.path(kind.scheme);
         std::fs::create_dir_all(&folder).expect("a folder for the server");
         let folder = folder.display().to_string();
-        let mut broker = Self { served: None, kind, folder, port: 0 };
+        let mut broker = Self { served: None, kind, flags, folder, port: 0 };
         // Another process may take the free port first; then the next attempt uses another port.
         let gets_ready = (0..5).any(|_| {
             broker.port = free_port();
@@ -74,7 +81,12 @@ impl Broker {
 
     /// The URL for clients.
     pub fn url(&self) -> String {
-        format!("{}://127.0.0.1:{}", self.kind.scheme, self.port)
+        format!("{}://{}", self.kind.scheme, self.address())
+    }
+
+    /// Address and port.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Ends it at once, as a crash would.
@@ -96,6 +108,7 @@ impl Broker {
             // Debian installs servers outside a user's PATH.
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
             .args(*fixed)
+            .args(&self.flags)
             .args([*folder_flag, &self.folder, *port_flag, &self.port.to_string()])
             .stdout(end.try_clone().expect("another end"))
             .stderr(end)

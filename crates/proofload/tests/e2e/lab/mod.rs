@@ -5,6 +5,7 @@
 //! that reports it ([`assert_measured`]). Tests that compare times run alone ([`Lab::alone`]).
 
 pub mod brokers;
+pub mod nats_client;
 pub mod nginx;
 pub mod postfix;
 pub mod process;
