@@ -28,7 +28,7 @@ test: ## everything that must hold before a change is merged (installs what it l
 	@$(MAKE) --no-print-directory --jobs=4 static $(TESTS)
 	@echo "make test: all of it holds"
 
-proof: ## the instrument against targets of known behaviour, and long simulations (about an hour)
+proof: ## the instrument against targets of known behaviour, and long simulations (an hour and a half)
 	@scripts/prerequisites
 	@cargo build --release --locked --quiet -p proofload -p truth
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison -- --nocapture --test-threads=1
@@ -38,6 +38,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e -- journeys::admin journeys::nonces --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e agents:: -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p judge --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p plan --lib dispersion
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e -- agents::agreement --nocapture --test-threads=1

@@ -18,6 +18,7 @@ mod machines;
 mod servers;
 mod systems;
 mod takeover;
+mod wire;
 
 /// Whether the long forms are wanted.
 fn is_proof() -> bool {

@@ -28,9 +28,10 @@ fn namespace() -> &'static [&'static str] {
     )
 }
 
-/// The binary with a clock that is ahead by so many seconds, in the folder of the test.
-fn start_ahead(lab: &Lab, seconds: i64, arguments: &[&str]) -> Running {
-    let mut command = Command::new("unshare");
+/// The binary with a clock that is ahead by so many seconds, in the folder of the test; by way of another program.
+fn start_ahead(lab: &Lab, (by, seconds): (&[&str], i64), arguments: &[&str]) -> Running {
+    let mut command = Command::new(by.first().unwrap_or(&"unshare"));
+    command.args(by.iter().skip(1)).args((!by.is_empty()).then_some("unshare"));
     command.args(namespace()).args(["--monotonic", &seconds.to_string()]);
     command.args(["--fork", "--kill-child=KILL", PROOFLOAD]).args(arguments);
     command.current_dir(lab.path("")).stdin(Stdio::null());
@@ -51,10 +52,20 @@ fn true_offset(process: &Running) -> i64 {
 /// Seconds by which the clocks are ahead of the machine's: that of the coordinator, then those of the agents.
 const AHEAD: [i64; 4] = [100, 1_000, 1, 0];
 
-/// Runs trials with agents that reach NATS at `url`, and checks clocks and accounts.
-fn assert_bounds_hold(lab: &Lab, nats: &Broker, url: &str) {
+/// Where agents are.
+pub(super) struct Place<'a> {
+    /// NATS, as they reach it.
+    pub nats: &'a str,
+    /// The target, as all reach it.
+    pub target: &'a str,
+    /// The program that starts others there, with its flags.
+    pub by: &'a [&'a str],
+}
+
+/// Runs trials with agents at this place and the coordinator beside NATS, and checks clocks and accounts.
+pub(super) fn assert_bounds_hold(lab: &Lab, nats: &Broker, place: &Place<'_>) {
     let trials = if is_proof() { 100 } else { 2 };
-    let (_target, target) = truth(&["mode=none"]);
+    let Place { nats: url, target, by } = place;
     lab.write(
         "x.toml",
         &format!(
@@ -65,12 +76,13 @@ fn assert_bounds_hold(lab: &Lab, nats: &Broker, url: &str) {
     );
     let agent = |number: usize| {
         let name = format!("load-{number}");
-        start_ahead(lab, AHEAD[number], &["agent", "--via", url, "--name", &name, "--wait", "2m"])
+        let arguments = ["agent", "--via", url, "--name", &name, "--wait", "2m"];
+        start_ahead(lab, (by, AHEAD[number]), &arguments)
     };
     let waiting: Vec<Running> = (1..=3).map(agent).collect();
     let via = nats.url();
     let run = ["run", "x.toml", "--quiet", "--out", "run", "--agents", "3", "--via", &via];
-    let run = start_ahead(lab, AHEAD[0], &run);
+    let run = start_ahead(lab, (&[], AHEAD[0]), &run);
     run.await_events(lab, "phase_entered", 1);
     let here = true_offset(&run);
     let truths: Vec<i64> = waiting.iter().map(|agent| true_offset(agent) - here).collect();
@@ -104,15 +116,15 @@ fn assert_holds(agent: &Agent, truth: i64) {
 #[test]
 fn a_clock_that_is_ahead_by_minutes_is_known_within_its_bound() {
     let lab = Lab::new();
-    let nats = Broker::nats(&lab);
-    assert_bounds_hold(&lab, &nats, &nats.url());
+    let (nats, (_target, target)) = (Broker::nats(&lab), truth(&["mode=none"]));
+    assert_bounds_hold(&lab, &nats, &Place { nats: &nats.url(), target: &target, by: &[] });
 }
 
 /// The way there takes four times as long as the way back, which no exchange can tell; the bound must contain it.
 #[test]
 fn a_slow_and_unequal_way_is_within_the_bound_and_loses_nothing() {
     let lab = Lab::new();
-    let nats = Broker::nats(&lab);
+    let (nats, (_target, target)) = (Broker::nats(&lab), truth(&["mode=none"]));
     let relay = Relay::start(&nats.url(), [Way::slow(5, 31), Way::slow(20, 31)]);
-    assert_bounds_hold(&lab, &nats, &relay.url());
+    assert_bounds_hold(&lab, &nats, &Place { nats: &relay.url(), target: &target, by: &[] });
 }
