@@ -61,7 +61,7 @@ pub async fn connect(servers: &str, name: &str) -> Result<Client, FleetError> {
 /// What to do about a connection that failed like this.
 fn hint(error: &str) -> &'static str {
     if error.contains("authorization") {
-        "give user and password: nats://user:password@host:4222"
+        "give user and password, or a token: nats://user:password@host:4222, nats://token@host:4222"
     } else if error.contains("certificate") {
         "let SSL_CERT_FILE name a file with the authority that signed the certificate of the server, and use the name for which it was signed"
     } else {

@@ -1,4 +1,4 @@
-//! Addresses of NATS servers, which may contain user and password.
+//! Addresses of NATS servers, which may contain user and password, or a token.
 //!
 //! Not here: connecting.
 
@@ -6,17 +6,21 @@ use async_nats::{ConnectOptions, ServerAddr};
 
 /// Parses the servers of one cluster: addresses as `nats://user:password@host:port`, separated by
 /// commas. Also returns the options with user and password, which the client does not read from the
-/// address.
+/// address; a user without a password is a token.
 ///
 /// Errors: an invalid address
 pub fn read(servers: &str) -> Result<(Vec<ServerAddr>, ConnectOptions), std::io::Error> {
     let servers: Result<Vec<ServerAddr>, _> =
         servers.split(',').map(|server| server.trim().parse()).collect();
     let servers = servers?;
-    let known = servers.iter().find_map(|server| Some((server.username()?, server.password()?)));
-    let options = known.map_or_else(ConnectOptions::new, |(user, password)| {
-        ConnectOptions::with_user_and_password(user.into(), password.into())
-    });
+    let known = servers.iter().find_map(|server| Some((server.username()?, server.password())));
+    let options = match known {
+        None => ConnectOptions::new(),
+        Some((token, None)) => ConnectOptions::with_token(token.into()),
+        Some((user, Some(password))) => {
+            ConnectOptions::with_user_and_password(user.into(), password.into())
+        }
+    };
     Ok((servers, options))
 }
 

@@ -65,6 +65,17 @@ fn a_server_that_wants_a_password() {
     assert_runs(&lab, &at("ada:hush@"), None);
 }
 
+#[test]
+fn a_server_that_wants_a_token() {
+    let lab = Lab::new();
+    let nats = Broker::nats_with(&lab, &["-js", "--auth", "hush"]);
+    let (_target, url) = truth(&["mode=none"]);
+    lab.write("x.toml", &experiment(&url, 1));
+    let at = |token: &str| format!("nats://{token}{}", nats.address());
+    assert_refused(&lab, (&at("wrong@"), None), &["authorization", "token@host"]);
+    assert_runs(&lab, &at("hush@"), None);
+}
+
 /// A certificate for 127.0.0.1, signed by an authority that nobody knows: authority, certificate and key.
 fn certificates(lab: &Lab) -> [String; 3] {
     let key = || rcgen::KeyPair::generate().expect("a key");
