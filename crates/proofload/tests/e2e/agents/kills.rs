@@ -93,12 +93,11 @@ impl Stage {
         assert_is_the_plan(&self.lab, only_trial(&summary), plan());
     }
 
-    /// The end of a run whose first agent was killed or has ended before its time.
-    fn ends_without_one(self) -> Summary {
-        let (lab, run) = (self.lab, self.run);
-        let (summary, _) = ended(&lab, run, self.agents);
-        assert_what_is_missing_is_missed(&lab, &summary);
-        summary
+    /// The end of a run whose first agent was killed or is frozen; NATS runs on.
+    fn ends_without_one(self) -> (Broker, Summary) {
+        let (summary, _) = ended(&self.lab, self.run, self.agents);
+        assert_what_is_missing_is_missed(&self.lab, &summary);
+        (self.nats, summary)
     }
 }
 
@@ -149,11 +148,11 @@ fn assert_lost(summary: &Summary) {
 }
 
 fn agent_dies_in_warm_up() {
-    assert_lost(&agent_dies_in("warm-up").ends_without_one());
+    assert_lost(&agent_dies_in("warm-up").ends_without_one().1);
 }
 
 fn agent_dies_while_draining() {
-    assert_lost(&agent_dies_in("drain").ends_without_one());
+    assert_lost(&agent_dies_in("drain").ends_without_one().1);
 }
 
 /// It has ended its share, and its facts wait behind a way that is held.
@@ -172,7 +171,7 @@ fn agent_dies_while_returning_its_facts() {
     let Stage { lab, .. } = &stage;
     first.await_in(lab, &lab.path(""), || lab.read("agent.log").contains("of trial 1"));
     kill(first);
-    assert_lost(&stage.ends_without_one());
+    assert_lost(&stage.ends_without_one().1);
 }
 
 #[test]
@@ -341,4 +340,18 @@ fn coordinators_die_at_random_instants() {
         assert_eq!(outcome, "whole", "{ran:?}");
         if ran.code == -1 { "replaced" } else { "ended before" }
     });
+}
+
+/// What it reports afterwards counts no more: the account is closed.
+#[test]
+fn an_agent_that_is_frozen_until_it_is_lost_ends_when_it_goes_on() {
+    let mut stage = Stage::new();
+    stage.await_phase("measure");
+    let first = stage.agents.remove(0);
+    first.signal(Signal::STOP);
+    let (_nats, summary) = stage.ends_without_one();
+    assert_lost(&summary);
+    first.signal(Signal::CONT);
+    let ran = first.finish();
+    assert_eq!(ran.code, 0, "the run is over for it: {ran:?}");
 }
