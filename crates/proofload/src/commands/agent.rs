@@ -32,6 +32,8 @@ use crate::{contact, execution, interrupt, redaction, remote};
 
 /// How long an agent waits between two orders of its coordinator, at most.
 const BETWEEN: Duration = Duration::from_hours(24);
+/// The reason to leave when nothing went wrong.
+const IS_OVER: &str = "the run is over";
 /// How long its last reports may take.
 const LAST_WITHIN: Duration = Duration::from_mins(2);
 
@@ -77,6 +79,8 @@ fn one_run(
     live.say(&format!("waiting for a run at {}", nats_address::shown(&args.via)));
     let (task, received) = match await_order(&link, wait, stop) {
         Some(Order::Take(task, received)) => (task, received),
+        // Another agent has refused the plan meanwhile.
+        Some(Order::Leave(why)) if why == IS_OVER => return Ok(Exit::Passed),
         Some(Order::Leave(why)) => return Err(Problem::environment(why)),
         _ if stop.requests() > 0 => return Ok(Exit::Undecided),
         _ => {
@@ -173,7 +177,7 @@ impl Agent<'_> {
                 }
                 Some(Order::Leave(why)) => {
                     self.live.say(&why);
-                    let is_over = why == "the run is over";
+                    let is_over = why == IS_OVER;
                     return Ok(if is_over { Exit::Passed } else { Exit::Undecided });
                 }
                 Some(Order::Take(..) | Order::Begin(_) | Order::CallOff) => {}
