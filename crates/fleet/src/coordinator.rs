@@ -259,7 +259,7 @@ impl Fleet {
     }
 
     /// What another coordinator needs to take over.
-    fn state(&self) -> FleetState {
+    pub fn state(&self) -> FleetState {
         let attempts = self.attempts();
         FleetState {
             run: self.run.clone(),

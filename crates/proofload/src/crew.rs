@@ -104,6 +104,10 @@ impl Crew for RemoteCrew<'_> {
         on: &mut OnOutput<'_>,
     ) -> Result<Vec<TrialFacts>, NotPerformed> {
         let first = &setups[0];
+        // Processes may take long to start, and this coordinator may die meanwhile.
+        self.keep(&self.fleet.state()).map_err(|error| {
+            NotPerformed::Fleet(FleetError::new(format!("cannot write the record: {error}")))
+        })?;
         for (place, setup) in setups.iter().enumerate() {
             setup.launched().into_iter().for_each(|event| on(place, TrialOutput::Event(event)));
         }
