@@ -88,7 +88,7 @@ pub struct ShareResult {
     /// Whose.
     pub agent: AgentFacts,
     /// Its facts; where it was lost, what it had reported by then.
-    pub ended: Result<StoredFacts, PartialTotals>,
+    pub ended: Result<Box<StoredFacts>, PartialTotals>,
 }
 
 /// The facts of an agent as it stored them: many agents' histograms need not be in memory at the same time.
@@ -119,7 +119,7 @@ impl StoredFacts {
 /// An agent while a trial runs.
 enum State {
     Running(PartialTotals),
-    Ended(StoredFacts),
+    Ended(Box<StoredFacts>),
     Lost(PartialTotals),
 }
 
@@ -206,7 +206,7 @@ impl<'a> Side<'a> {
             }
             Report::Ended { facts } => match read(&facts) {
                 Some(facts) => {
-                    self.states[agent] = State::Ended(facts);
+                    self.states[agent] = State::Ended(Box::new(facts));
                     self.merger.end(agent)
                 }
                 None => self.lose(agent),
