@@ -143,13 +143,13 @@ fn several_trials_users_and_a_journey_over_agents() {
              [[journey]]\nname = \"visit\"\nrows = {{ file = \"names.csv\" }}\nsteps = [\"look\", \"leave\"]\n"
         ),
     );
-    let waiting = agents(&lab, &nats, 2);
-    let run = coordinator(&lab, &nats, 2, &[]);
+    let waiting = agents(&lab, &nats, 4);
+    let run = coordinator(&lab, &nats, 4, &[]);
     let (summary, said) = ended(&lab, run, waiting);
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
     for (arm, users) in summary.arms.iter().zip([4, 6]) {
         let trial = &arm.trials[0];
-        assert_eq!((trial.load.users, trial.agents.len()), (Some(users), 2));
+        assert_eq!((trial.load.users, trial.agents.len()), (Some(users), 4));
         let visits = &trial.journeys[0].whole;
         assert!(visits.succeeded > 10, "{visits:?}");
     }

@@ -63,9 +63,9 @@ expect = { status = 200 }
 items = { delivered = "$.delivered_count" }
 "#,
     );
-    let mut waiting = agents(&lab, &nats, 1);
+    let mut waiting = agents(&lab, &nats, 3);
     waiting.push(bare_agent(&lab, &nats));
-    let run = coordinator(&lab, &nats, 2, &[]);
+    let run = coordinator(&lab, &nats, 4, &[]);
     let (summary, said) = ended(&lab, run, waiting);
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
     let trial = only_trial(&summary);
@@ -76,7 +76,7 @@ items = { delivered = "$.delivered_count" }
     let names: Vec<&str> = trial.systems.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["registry", "receivers"]);
     assert!(trial.systems[0].processes.iter().any(|one| one.cpu_ns > 0), "{:?}", trial.systems);
-    // Each identity once, although the sequence counts on two machines: all are new.
+    // Each identity once, although the sequence counts on four machines: all are new.
     let registered =
         trial.operations.iter().find(|one| one.name == "register").expect("it is there");
     assert!(registered.succeeded > 100);
