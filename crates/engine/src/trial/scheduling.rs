@@ -412,11 +412,25 @@ mod tests {
             // Capabilities belong to a thread: the other threads of this process keep theirs.
             let mut sets = capabilities(None).unwrap();
             sets.effective.remove(CapabilitySet::SYS_NICE);
+            sets.permitted.remove(CapabilitySet::SYS_NICE);
             set_capabilities(None, sets).unwrap();
             let permissions = Permissions::read();
             let had = ask(SchedulingRequest::of(HERE));
             is_so(had, permissions.nice);
             is_what_is_permitted(had, permissions);
+        });
+    }
+
+    #[test]
+    fn a_capability_that_is_only_permitted_is_used() {
+        on_a_thread(|| {
+            let all = Permissions::read();
+            let mut sets = capabilities(None).unwrap();
+            sets.effective.remove(CapabilitySet::SYS_NICE);
+            set_capabilities(None, sets).unwrap();
+            let had = ask(SchedulingRequest::of(HERE));
+            is_so(had, all.nice);
+            is_what_is_permitted(had, all);
         });
     }
 
