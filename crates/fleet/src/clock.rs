@@ -100,12 +100,18 @@ impl PeerClock {
 
     /// The other side begins at `at` by its clock, which is meant to be `start` here.
     pub fn appoint(&mut self, start: u64, at: u64) {
-        self.appointment = self.offset(start).map(|first| {
-            let assumed_ns = at.cast_signed().wrapping_sub(start.cast_signed());
-            let mut appointment = Appointment { assumed_ns, first, error_ns: 0 };
-            appointment.see(first);
-            appointment
-        });
+        match self.offset(start) {
+            Some(first) => self.appoint_again(start, at, first),
+            None => self.appointment = None,
+        }
+    }
+
+    /// The same where another coordinator has appointed it, when this was known of the other clock.
+    pub fn appoint_again(&mut self, start: u64, at: u64, first: ClockOffset) {
+        let assumed_ns = at.cast_signed().wrapping_sub(start.cast_signed());
+        let mut appointment = Appointment { assumed_ns, first, error_ns: 0 };
+        appointment.see(first);
+        self.appointment = Some(appointment);
     }
 
     /// By how much the other clock was ahead at the appointed start, and how far its instants may have been off from
@@ -211,6 +217,13 @@ mod tests {
         assert_eq!(error(SECOND + 7_000), Some((7_000, 1)));
         assert_eq!(error(SECOND + 9_000), Some((7_000, 2_001)));
         assert_eq!(error(SECOND), Some((7_000, 7_001)));
+        // Another coordinator, a minute later: what the first one knew is not aged by its absence.
+        let first = ClockOffset { ahead_ns: 7_000, bound_ns: 1 };
+        let mut clock = PeerClock::default();
+        clock.appoint_again(SECOND, SECOND + 7_000, first);
+        let (sent, received) = (61 * SECOND, 61 * SECOND + 7_500);
+        clock.add(Exchange { sent, received, answered: received, returned: sent });
+        assert_eq!(clock.appointed(), Some((first, 501)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use engine::clock::monotonic;
 use engine::selfcheck;
+use record::summary::ClockOffset;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::AgentInfo;
@@ -39,6 +40,8 @@ pub struct Begun {
     pub start: u64,
     /// The same instant by the clock of each agent.
     pub at: Vec<u64>,
+    /// What was known of those clocks then.
+    pub offsets: Vec<ClockOffset>,
     /// The coordinator's machine since it was started: CLOCK_MONOTONIC begins anew with it.
     pub boot_id: String,
     /// Sequence number of the first report that may be about it.

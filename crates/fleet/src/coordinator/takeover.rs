@@ -7,9 +7,7 @@ use engine::clock::monotonic;
 
 use super::reports::{Kept, Reports};
 use super::state::FleetState;
-use super::{
-    ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, Member, Seen, ask, members, runtime,
-};
+use super::{ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, ask, members, runtime};
 use crate::clock::Exchange;
 use crate::connection::{FleetError, RunStore, connect};
 use crate::protocol::{Command, Instruction, Reply, Report, command_subject};
@@ -48,6 +46,7 @@ impl Fleet {
             coordinators: state.coordinators + 1,
             attempts: Mutex::new(Attempts { count: state.attempts, begun }),
         };
+        fleet.remember_clocks();
         let absent = fleet.find_members();
         if fleet.attempts().begun.is_none() {
             // They may have got ready, or have begun.
@@ -76,14 +75,17 @@ impl Fleet {
         });
         let asked: Vec<_> = asked.collect();
         let mut absent = Vec::new();
-        for (place, (member, answer)) in self.members.iter().zip(asked).enumerate() {
+        for (member, answer) in self.members.iter().zip(asked) {
             match self.runtime.block_on(answer) {
                 Ok(Some(exchange)) => {
-                    self.know_again(place, member, exchange);
+                    let mut seen = member.seen();
+                    seen.at = exchange.returned;
+                    seen.clock.add(exchange);
+                    drop(seen);
                     self.keep_time(member);
                 }
                 _ => {
-                    *member.seen() = Seen::default();
+                    member.seen().at = 0;
                     absent.push(member.share.number);
                 }
             }
@@ -91,15 +93,12 @@ impl Fleet {
         absent
     }
 
-    fn know_again(&self, place: usize, member: &Member, exchange: Exchange) {
-        let mut seen = member.seen();
-        seen.at = exchange.returned;
-        seen.clock.add(exchange);
-        let begun = self.attempts().begun.clone();
-        if let Some(begun) = begun
-            && let Some(at) = begun.at.get(place)
-        {
-            seen.clock.appoint(begun.start, *at);
+    /// What the predecessor knew of the agents' clocks when their load began.
+    fn remember_clocks(&self) {
+        let attempts = self.attempts();
+        let Some(begun) = &attempts.begun else { return };
+        for (member, (at, first)) in self.members.iter().zip(begun.at.iter().zip(&begun.offsets)) {
+            member.seen().clock.appoint_again(begun.start, *at, *first);
         }
     }
 

@@ -308,13 +308,14 @@ impl Fleet {
             _ => None,
         })?;
         let start = monotonic() + AHEAD_NS;
-        let mut at = Vec::new();
+        let (mut at, mut offsets) = (Vec::new(), Vec::new());
         for member in &self.members {
             let clock = &mut member.seen().clock;
             let there = clock.there(start).ok_or_else(|| {
                 FleetError::new(format!("the clock of {} cannot be read", member.name()))
             })?;
             clock.appoint(start, there);
+            offsets.extend(clock.appointed().map(|(first, _)| first));
             at.push(there);
         }
         let begin = |(member, at_ns): (_, &u64)| (member, Command::Begin { at_ns: *at_ns });
@@ -326,7 +327,7 @@ impl Fleet {
         }
         let trials = assignments.iter().map(|assignment| assignment.trial.index).collect();
         let boot_id = selfcheck::identity().boot_id;
-        let begun = Begun { trials, start, at, boot_id, first_report: kept.next };
+        let begun = Begun { trials, start, at, offsets, boot_id, first_report: kept.next };
         self.attempts().begun = Some(begun.clone());
         keep()?;
         self.attempts().begun = None;

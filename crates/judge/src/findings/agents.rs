@@ -94,7 +94,8 @@ pub const CLOCKS: FindingKind = FindingKind {
     title: "the machines' clocks may disagree",
     explain: "Each machine stamps its operations with its own clock, so response times need no common clock. Windows do: \
               window 7 of one machine is merged with window 7 of the others. Their start is an instant of the wall clock, \
-              which may be wrong by as much as the kernel admits (`adjtimex`). Beyond 50 ms, figures over time \
+              which may be wrong by as much as the kernel admits (`adjtimex`); with a coordinator, exchanges of time stamps \
+              bound it instead, and a slow way to the coordinator makes that bound wide. Beyond 50 ms, figures over time \
               (charts, steady state) are blurred by that much, and criteria over windows are left undecided. Keep the clocks in time with \
               chrony or another time service.",
     check: Check::Trial(|case| {

@@ -83,6 +83,12 @@ pub fn measure(
     };
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
+    if fleet.is_some() {
+        let root = disk.root().display();
+        live.say(&format!(
+            "recording in {root}; if this command dies, `proofload run --resume {root} --via …` takes over"
+        ));
+    }
     write_json(&disk, names::PLAN, &plan.to_json())?;
     let share = options.share_run.is_shared().then(|| options.share_run.share.to_string());
     let shares = together.fleet.agents.unwrap_or(0);
