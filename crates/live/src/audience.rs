@@ -121,14 +121,12 @@ impl Screen {
         self.send(News::Tables(tables));
     }
 
-    /// Gives the terminal back. Returns how much the screen missed.
-    pub fn leave(self) -> u64 {
+    /// Gives the terminal back. Returns how much the screen missed; `None` if the terminal takes nothing any more, so that
+    /// whoever writes to it now waits, too.
+    pub fn leave(self) -> Option<u64> {
         let Self { news, left, missed, .. } = self;
         drop(news);
-        if left.recv_timeout(LEFT_WITHIN).is_err() {
-            give_back();
-        }
-        missed
+        left.recv_timeout(LEFT_WITHIN).is_ok().then_some(missed)
     }
 
     fn send(&mut self, news: News) {
@@ -200,7 +198,7 @@ fn is_end(input: &Input) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     key.kind == KeyEventKind::Press
         && match key.code {
-            KeyCode::Char('q') => true,
+            KeyCode::Char('q') => key.modifiers.is_empty(),
             KeyCode::Char('c') => control,
             _ => false,
         }

@@ -16,6 +16,9 @@ use crate::tables::{comparison, run as criteria};
 use crate::verdict;
 use judge::run_record::RunRecord;
 
+/// Characters besides control characters that XML cannot write.
+const NOT_XML: [char; 2] = ['\u{fffe}', '\u{ffff}'];
+
 /// A file for a CI.
 #[derive(Debug, Serialize)]
 struct Suite<'a> {
@@ -53,7 +56,8 @@ fn render(summary: &Summary) -> Result<String, minijinja::Error> {
     // The characters that HTML reserves are those of XML. It has no way to write most control characters.
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(|out, state, value| {
-        let shown = value.as_str().map(|text| Value::from(printable(text).as_ref()));
+        let shown =
+            value.as_str().map(|text| Value::from(printable(text).replace(NOT_XML, "\u{fffd}")));
         minijinja::escape_formatter(out, state, shown.as_ref().unwrap_or(value))
     });
     environment.render_str(include_str!("junit.xml"), Serde(suite(summary)))
@@ -134,7 +138,7 @@ mod tests {
         summary.criteria.truncate(1);
         summary.criteria[0].result = result;
         summary.verdict.result = result;
-        summary.verdict.reasons = vec!["\"a\" & <b>\u{1b}[31m".to_owned()];
+        summary.verdict.reasons = vec!["\"a\" & <b>\u{1b}[31m\u{fffe}".to_owned()];
         summary
     }
 
@@ -151,7 +155,7 @@ mod tests {
             assert!(page.contains(&counts), "{page}");
             assert_eq!(page.matches("<failure").count(), failures);
             assert_eq!(page.matches("<error").count(), errors);
-            assert!(!page.contains('\u{1b}') && !page.contains("<b>"), "{page}");
+            assert!(!page.contains(['\u{1b}', '\u{fffe}']) && !page.contains("<b>"), "{page}");
         }
     }
 

@@ -272,6 +272,11 @@ fn export(text: &str) -> Result<Export, String> {
         let names: Vec<&str> = names.map(|format| format.name).collect();
         return Err(format!("no format is called {name:?}; there are {}", names.join(", ")));
     };
+    if file == "-" {
+        return Err(format!(
+            "name a file; `proofload report RUN --format {name}` writes to stdout"
+        ));
+    }
     match format.needs_samples {
         true => Err(format!("{name} is made of raw samples: use `proofload report` after the run")),
         false => Ok(Export { format, file: file.into() }),

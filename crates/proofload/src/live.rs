@@ -171,7 +171,10 @@ impl LiveView {
     pub fn leave(&mut self) {
         self.clear();
         let Some(screen) = self.screen.take() else { return };
-        let missed = screen.leave();
+        let Some(missed) = screen.leave() else {
+            self.style = Style::Silent;
+            return;
+        };
         for text in std::mem::take(&mut self.said) {
             self.write(&format!("{text}\n"));
         }

@@ -99,21 +99,38 @@ pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<
 pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
     let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
     let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
-    for Export { format, file } in &flags.export {
+    match flags.json.as_deref() {
+        Some("-") => {
+            output::print(&json().map_err(failed)?)?;
+            return export(record, disk, flags);
+        }
+        Some(file) => std::fs::write(file, json().map_err(failed)?)
+            .map_err(|error| unwritable(Path::new(file), &error))?,
+        None => {}
+    }
+    print(record, disk, flags.full, output::colour(flags.no_color))?;
+    export(record, disk, flags)
+}
+
+/// Writes the files of `--export`, each that can be written.
+///
+/// Errors: the first that cannot
+fn export(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+    let exports = flags.export.iter().map(|Export { format, file }| {
         let made = std::fs::File::create(file).and_then(|file| {
             let mut out = std::io::BufWriter::new(file);
             format.write(record, disk, &mut out)?;
             out.flush()
         });
-        made.map_err(|error| unwritable(file, &error))?;
-    }
-    match flags.json.as_deref() {
-        Some("-") => return output::print(&json().map_err(failed)?),
-        Some(file) => std::fs::write(file, json().map_err(failed)?)
-            .map_err(|error| unwritable(Path::new(file), &error))?,
-        None => {}
-    }
-    print(record, disk, flags.full, output::colour(flags.no_color))
+        made.map_err(|error| {
+            let (run, name) = (disk.root().display(), format.name);
+            Problem::environment(format!("cannot write {}: {error}", file.display()))
+                .during(format!("exporting `{name}`; the record is whole"))
+                .hint(format!("make the file again: `proofload report {run} --format {name}`"))
+        })
+    });
+    let results: Vec<Result<(), Problem>> = exports.collect();
+    results.into_iter().collect()
 }
 
 /// Prints the answer or every table, and the paths of the pages.
@@ -137,6 +154,25 @@ pub fn print(
     }
 }
 
+/// The flags with files that are the same from every folder, after a look at whether they can be written.
+///
+/// Errors: they cannot
+pub fn probed_from_here(flags: &OutputFlags) -> Result<OutputFlags, Problem> {
+    let from_here = |file: &Path| {
+        std::path::absolute(file)
+            .map_err(|error| Problem::usage(format!("cannot find {}: {error}", file.display())))
+    };
+    let mut flags = flags.clone();
+    for export in &mut flags.export {
+        export.file = from_here(&export.file)?;
+    }
+    if let Some(json) = flags.json.as_mut().filter(|json| *json != "-") {
+        *json = from_here(Path::new(json))?.display().to_string();
+    }
+    probe(&flags)?;
+    Ok(flags)
+}
+
 /// Checks before the run that the files of `--json` and `--export` can be written; changes nothing.
 ///
 /// Errors: it cannot
@@ -148,7 +184,14 @@ pub fn probe(flags: &OutputFlags) -> Result<(), Problem> {
 }
 
 fn probe_file(flag: &str, file: &Path) -> Result<(), Problem> {
-    let is_there = file.exists();
+    let is_special =
+        file.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    if is_special {
+        // Whoever reads a pipe would take an attempt for the end.
+        return Ok(());
+    }
+    // Also a link that leads nowhere.
+    let is_there = file.symlink_metadata().is_ok();
     let opened = OpenOptions::new().append(true).create(true).open(file);
     opened.map_err(|error| {
         Problem::environment(format!("cannot write {}: {error}", file.display()))

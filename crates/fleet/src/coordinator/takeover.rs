@@ -14,6 +14,8 @@ use crate::protocol::{Command, Instruction, Reply, Report, command_subject};
 
 /// Each coordinator numbers its commands from a number that its predecessors have not reached.
 const COMMANDS_BITS: u32 = 32;
+/// A run with so many was not made by us.
+const MOST_COORDINATORS: u32 = 1_000_000;
 
 impl Fleet {
     /// Takes over the agents of a run. `None` if they are gone, or some of them are and the trial cannot go on without;
@@ -24,6 +26,9 @@ impl Fleet {
         address: &FleetAddress,
         state: FleetState,
     ) -> Result<Option<Self>, FleetError> {
+        if state.coordinators >= MOST_COORDINATORS {
+            return Ok(None);
+        }
         let runtime = runtime()?;
         let client = runtime.block_on(connect(&address.servers, "proofload run"))?;
         let Ok(store) = runtime.block_on(RunStore::open(&client, &state.run)) else {

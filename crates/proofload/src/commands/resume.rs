@@ -33,7 +33,7 @@ pub fn resume(
     (flags, fleet): (&OutputFlags, &FleetFlags),
     generator: GeneratorFlags,
 ) -> Result<Exit, Problem> {
-    publishing::probe(flags)?;
+    let flags = &publishing::probed_from_here(flags)?;
     let root = std::path::absolute(root)
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;

@@ -89,6 +89,7 @@ fn exports_are_refused_before_the_run() {
     for (given, says) in [
         ("junit", "FORMAT=FILE"),
         ("junit=", "FORMAT=FILE"),
+        ("junit=-", "proofload report RUN --format junit"),
         ("juint=x", "no format is called \"juint\""),
         ("jtl=x", "proofload report"),
         ("junit=nowhere/x.xml", "cannot write nowhere/x.xml"),
