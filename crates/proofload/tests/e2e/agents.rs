@@ -286,7 +286,8 @@ fn an_interrupted_coordinator_leaves_a_whole_record() {
 #[test]
 fn a_criterion_of_all_agents_ends_the_run_early() {
     let lab = Lab::new();
-    let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=status"]));
+    let (nats, (_target, url)) =
+        (Broker::nats(&lab), truth(&["mode=status", "share=0.5", "service=300ms"]));
     lab.write("x.toml", &experiment(&url, 29));
     let waiting = agents(&lab, &nats, 2);
     let run = coordinator(&lab, &nats, 2, &["--fail-fast", "--keep-going"]);
