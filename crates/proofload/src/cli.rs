@@ -1,15 +1,16 @@
 //! The command-line flags: one table, from which the help is derived. Values stay text here; `plan` interprets them.
 
 mod machines;
+mod output;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use pages::Format;
 
 pub use machines::{
     AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
 };
+pub use output::{Export, OutputFlags};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -225,62 +226,6 @@ pub struct RecordFlags {
     /// Keep every sample in samples.csv
     #[arg(long)]
     pub samples: bool,
-}
-
-/// What is written where.
-#[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputFlags {
-    /// Run folder [default: runs/TIME-TITLE]
-    #[arg(short, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write the summary as JSON to a file, or - for stdout and nothing else there
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<String>,
-    /// Write the run in a format of `proofload report` to a file, such as junit=load.xml; may be repeated
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
-    pub export: Vec<Export>,
-    /// No progress on stderr
-    #[arg(long)]
-    pub quiet: bool,
-    /// A line of progress on stderr instead of a whole screen
-    #[arg(long)]
-    pub plain: bool,
-    /// Print every table, not only the answer
-    #[arg(long)]
-    pub full: bool,
-    /// No colour
-    #[arg(long)]
-    pub no_color: bool,
-}
-
-/// A file that is written after the run.
-#[derive(Debug, Clone)]
-pub struct Export {
-    /// What it contains.
-    pub format: &'static Format,
-    /// Where it goes.
-    pub file: PathBuf,
-}
-
-fn export(text: &str) -> Result<Export, String> {
-    let Some((name, file)) = text.split_once('=').filter(|(_, file)| !file.is_empty()) else {
-        return Err("write FORMAT=FILE, such as junit=load.xml".to_owned());
-    };
-    let Some(format) = Format::named(name) else {
-        let names = pages::FORMATS.iter().filter(|format| !format.needs_samples);
-        let names: Vec<&str> = names.map(|format| format.name).collect();
-        return Err(format!("no format is called {name:?}; there are {}", names.join(", ")));
-    };
-    if file == "-" {
-        return Err(format!(
-            "name a file; `proofload report RUN --format {name}` writes to stdout"
-        ));
-    }
-    match format.needs_samples {
-        true => Err(format!("{name} is made of raw samples: use `proofload report` after the run")),
-        false => Ok(Export { format, file: file.into() }),
-    }
 }
 
 /// `proofload capacity`.
