@@ -1,6 +1,7 @@
 //! Order and bounds within a distribution: A4 to A8, A14, A17.
 
 use record::summary::{Distribution, Grade, TrialSummary};
+use stats::quantile;
 
 use super::context::{Context, operations};
 use super::times::{self, Approximate, TimeFigures};
@@ -83,8 +84,12 @@ pub fn saturation(trial: &TrialSummary, context: &Context) -> Option<String> {
         let at = |q| distribution.quantiles.iter().find(|entry| entry.q == q)?.observed_ns;
         let (p99, p999) = (at(0.99)?, at(0.999)?);
         let limit = context.timeout_ns?;
-        let piled =
-            p99 == p999 && p999 == distribution.max_ns && p99.abs_diff(limit) <= limit / 1000;
+        // Of a hundred values or fewer, the p99 is the maximum itself, and one value is no pile.
+        let several = quantile::rank(0.99, distribution.count) < distribution.count;
+        let piled = several
+            && p99 == p999
+            && p999 == distribution.max_ns
+            && p99.abs_diff(limit) <= limit / 1000;
         piled.then(|| format!("{}: p99, p99.9 and maximum are the time-out", operation.name))
     })
 }

@@ -83,6 +83,25 @@ fn every_class_of_corruption_is_caught() {
     }
 }
 
+/// The slowest answer of a few may come just before the time-out; a hundredth of many may not all do so.
+#[test]
+fn one_answer_at_the_time_out_is_no_pile() {
+    let limit = CONTEXT.timeout_ns.expect("a time-out");
+    let piled = |count: u64| {
+        let mut trial = sound(1);
+        let times = &mut trial.operations[0].response_time;
+        times.count = count;
+        times.max_ns = limit;
+        times.quantiles.iter_mut().filter(|one| one.q >= 0.99).for_each(|one| {
+            one.observed_ns = Some(limit);
+        });
+        let told = shape::saturation(&trial, &CONTEXT);
+        told.is_some_and(|claim| claim.contains("time-out"))
+    };
+    assert!(!piled(80));
+    assert!(piled(2_000));
+}
+
 #[test]
 fn averaged_quantiles_are_recognised() {
     let mut trial = sound(1);
