@@ -1,14 +1,17 @@
-//! What is seen of a run while it goes on, on a whole screen of a terminal.
+//! What is seen of a run while it goes on: in a terminal, and in browsers.
 //!
-//! In reading order: [`view`] is the state of the run as far as it is known, made from the same events and windows as the
-//! record; [`screen`] draws it; [`audience`] takes the events over a bounded queue on a thread of its own, so that a slow
-//! terminal delays nothing.
+//! In reading order: [`audience`] is what a run sends to each who watches, over a bounded queue; [`view`] is the state of
+//! the run as far as it is known, made from the same events and windows as the record, with [`second`], [`outlook`] and
+//! [`texts`]; [`terminal`] draws it on a whole screen, [`browser`] serves it as a page.
 //!
 //! Not here: the report of a finished run (see `pages`), the line of a terminal that is too small (see the binary).
 
 pub mod audience;
-pub mod screen;
+pub mod browser;
+pub mod outlook;
 pub mod second;
+pub mod terminal;
+pub mod texts;
 pub mod view;
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! One second of a run, by intended start: counts and times, and what still waits for an answer.
 
-use record::{OperationWindow, Window, WindowSpan};
+use std::collections::BTreeMap;
+
+use record::{FailureKind, OperationWindow, Window, WindowSpan};
 use stats::{COARSE, Histogram, quantile};
 
 /// The operations that were due in a second, or in a longer time.
@@ -10,8 +12,8 @@ pub struct Tally {
     pub planned: u64,
     /// Of those, ended well.
     pub succeeded: u64,
-    /// Of those, ended badly.
-    pub failed: u64,
+    /// Of those, ended badly, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
     /// Of those, never begun or abandoned.
     pub missed: u64,
     times: Histogram,
@@ -31,7 +33,7 @@ pub enum Known {
 impl Default for Tally {
     fn default() -> Self {
         let times = Histogram::new(COARSE);
-        Self { planned: 0, succeeded: 0, failed: 0, missed: 0, times }
+        Self { planned: 0, succeeded: 0, failures: BTreeMap::new(), missed: 0, times }
     }
 }
 
@@ -45,7 +47,9 @@ impl Tally {
     pub fn add_operation(&mut self, operation: &OperationWindow, span: WindowSpan) {
         self.planned += operation.planned;
         self.succeeded += operation.succeeded;
-        self.failed += operation.failed_total();
+        for (kind, count) in &operation.failed {
+            *self.failures.entry(*kind).or_default() += count;
+        }
         self.missed += operation.missed;
         if let Some(times) = operation.histogram(span) {
             self.times.merge(times);
@@ -56,36 +60,57 @@ impl Tally {
     pub fn merge(&mut self, other: &Self) {
         self.planned += other.planned;
         self.succeeded += other.succeeded;
-        self.failed += other.failed;
+        for (kind, count) in &other.failures {
+            *self.failures.entry(*kind).or_default() += count;
+        }
         self.missed += other.missed;
         self.times.merge(&other.times);
     }
 
+    /// Operations that ended badly.
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
     /// Operations that wait for an answer.
     pub fn unanswered(&self) -> u64 {
-        self.planned.saturating_sub(self.succeeded + self.failed + self.missed)
+        self.planned.saturating_sub(self.succeeded + self.failed() + self.missed)
     }
 
     /// A quantile of the times of succeeded operations, where those that wait for an answer have waited at least
     /// `waited_ns`.
     pub fn quantile(&self, q: f64, waited_ns: u64) -> Known {
         let waiting = self.unanswered();
-        // Whoever waits is slower than all that have answered faster than that.
-        let slower = self.times.count_above(waited_ns);
         let total = self.times.count() + waiting;
         if total == 0 {
             return Known::Nothing;
         }
-        let rank = quantile::rank(q, total);
-        let certain = self.times.count() - slower;
-        match self.times.at_rank(rank.max(1)) {
-            Some(bucket) if rank <= certain || waiting == 0 => Known::Exactly(bucket.high),
-            _ => Known::AtLeast(waited_ns),
+        let rank = quantile::rank(q, total).max(1);
+        let at = |rank: u64| self.times.at_rank(rank).map(|bucket| bucket.high);
+        // The least that it can become: all that wait are answered now.
+        let faster = self.times.count() - self.times.count_above(waited_ns);
+        let least = match rank {
+            rank if rank <= faster => at(rank),
+            rank if rank <= faster + waiting => Some(waited_ns),
+            rank => at(rank - waiting),
+        };
+        // The most: all that wait are slower than the others.
+        match (least, at(rank)) {
+            (Some(least), Some(most)) if least == most => Known::Exactly(least),
+            (least, _) => Known::AtLeast(least.unwrap_or(waited_ns)),
         }
     }
 }
 
 impl Known {
+    /// The number as a point of a chart: the time that operations have waited for less than a second says nothing yet.
+    pub fn drawn(self) -> Option<u64> {
+        match self {
+            Self::AtLeast(ns) if ns < 1_000_000_000 => None,
+            known => known.nanoseconds(),
+        }
+    }
+
     /// The number, whether or not it is only a lower bound.
     pub fn nanoseconds(self) -> Option<u64> {
         match self {
@@ -134,6 +159,10 @@ mod tests {
         // The one that waits has waited less than the slowest took: it may become any of them.
         let mixed = answered(&[10 * MS, 10 * MS, 10 * MS, 500 * MS], 5);
         assert!(near(mixed.quantile(0.5, 100 * MS), 10));
-        assert_eq!(mixed.quantile(0.9, 100 * MS), Known::AtLeast(100 * MS));
+        assert_eq!(mixed.quantile(0.8, 100 * MS), Known::AtLeast(100 * MS));
+        // Whatever becomes of it, another one took longer than that.
+        assert!(matches!(mixed.quantile(0.9, 100 * MS), Known::AtLeast(ns) if ns >= 500 * MS));
+        // Many that wait change no median where all that have answered took as long as that.
+        assert!(near(answered(&[10 * MS; 90], 120).quantile(0.5, 1), 10));
     }
 }

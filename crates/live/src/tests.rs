@@ -1,5 +1,6 @@
 //! Screens of runs whose windows are made here: what a user sees.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pages::tables::Table;
@@ -13,13 +14,14 @@ use record::event::{Event, EventKind, Lateness, Phase, Progress};
 use record::{FailureKind, OperationWindow, Window, summary};
 use stats::{COARSE, Histogram};
 
-use crate::screen::draw;
+use crate::audience::News;
+use crate::terminal::screen::draw;
 use crate::view::{RunView, TrialHead};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
-fn plan(criteria: &[&str], operations: &[&str]) -> Plan {
+pub fn plan(criteria: &[&str], operations: &[&str]) -> Arc<Plan> {
     let load = Load {
         model: Model::Open { arrivals: ArrivalProcess::Constant { rate: 100.0 } },
         stop: Stop::Duration { after: Duration::from_secs(60) },
@@ -49,7 +51,7 @@ fn plan(criteria: &[&str], operations: &[&str]) -> Plan {
     };
     let mut plan = Plan::single("Shop at 100 requests/s", arm, 1);
     plan.criteria = criteria.iter().map(|text| parsed(text)).collect();
-    plan
+    Arc::new(plan)
 }
 
 fn parsed(text: &str) -> Criterion {
@@ -72,26 +74,40 @@ fn head(plan: &Plan, journeys: &[&str]) -> TrialHead {
 }
 
 /// A run that measures.
-fn begun(plan: &Plan, journeys: &[&str]) -> RunView {
+fn begun(plan: &Arc<Plan>, journeys: &[&str]) -> RunView {
     let mut view = RunView::new(plan);
-    view.begin(head(plan, journeys));
-    view.event(&Event { at_ns: 0, kind: EventKind::PhaseEntered { phase: Phase::Measure } });
+    measuring(plan, journeys).iter().for_each(|news| view.take(news));
     view
 }
 
+/// The beginning of a trial, and of its measure phase.
+pub fn measuring(plan: &Arc<Plan>, journeys: &[&str]) -> [News; 2] {
+    let kind = EventKind::PhaseEntered { phase: Phase::Measure };
+    [
+        News::Begin(Box::new(head(plan, journeys)), Arc::clone(plan)),
+        News::Event(Event { at_ns: 0, kind }),
+    ]
+}
+
+/// The beginning of some trial.
+pub fn begin() -> News {
+    let [begin, _] = measuring(&plan(&[], &["home"]), &[]);
+    begin
+}
+
 /// So many operations that were due in a second and have taken this long; the others wait.
-fn part(planned: u64, ended: u64, time: u64) -> OperationWindow {
+pub fn part(planned: u64, ended: u64, time: u64) -> OperationWindow {
     let mut times = Histogram::new(COARSE);
     times.record_n(time, ended);
     let response_time = (ended > 0).then_some(times);
     OperationWindow { planned, succeeded: ended, response_time, ..OperationWindow::default() }
 }
 
-fn window(number: u64, operations: Vec<OperationWindow>) -> Window {
+pub fn window(number: u64, operations: Vec<OperationWindow>) -> Window {
     Window { number, operations, ..Window::default() }
 }
 
-fn progress(view: &mut RunView, second: u64, in_flight: u64) {
+pub fn progress(second: u64, in_flight: u64) -> News {
     let progress = Progress {
         phase: Some(Phase::Measure),
         finished_rate: Some(100.0),
@@ -100,7 +116,7 @@ fn progress(view: &mut RunView, second: u64, in_flight: u64) {
         ..Progress::default()
     };
     let at_ns = i64::try_from(second * SECOND).expect("an instant");
-    view.event(&Event { at_ns, kind: EventKind::Progress(progress) });
+    News::Event(Event { at_ns, kind: EventKind::Progress(progress) })
 }
 
 fn drawn(view: &mut RunView, columns: u16, lines: u16) -> String {
@@ -118,10 +134,10 @@ fn a_run_shows_times_operations_criteria_and_notes() {
         let slow = if number == 7 { 40 * MS } else { 8 * MS };
         let mut search = part(30, 29, slow);
         search.failed = vec![(FailureKind::Timeout, 1)];
-        view.window(&window(number, vec![part(70, 70, 2 * MS), search]));
+        view.take(&News::Window(window(number, vec![part(70, 70, 2 * MS), search])));
     }
-    progress(&mut view, 12, 3);
-    view.note("first timeout of `search`: no answer within 30 s");
+    view.take(&progress(12, 3));
+    view.take(&News::Note("first timeout of `search`: no answer within 30 s".to_owned()));
     insta::assert_snapshot!(drawn(&mut view, 80, 24));
 }
 
@@ -131,15 +147,15 @@ fn a_stall_is_seen_before_it_ends() {
     let plan = plan(&["p99 < 20ms"], &["home"]);
     let mut view = begun(&plan, &[]);
     for number in 0..10 {
-        view.window(&window(number, vec![part(100, 100, 2 * MS)]));
+        view.take(&News::Window(window(number, vec![part(100, 100, 2 * MS)])));
     }
     let open = vec![
         window(10, vec![part(100, 40, 2 * MS)]),
         window(11, vec![part(100, 0, 0)]),
         window(12, vec![part(100, 0, 0)]),
     ];
-    view.open(open, (13 * SECOND).cast_signed());
-    progress(&mut view, 13, 260);
+    view.take(&News::Open(open, (13 * SECOND).cast_signed()));
+    view.take(&progress(13, 260));
     view.refresh();
     let waits = |second: u64| view.seconds[&second].quantiles[2].nanoseconds();
     assert_eq!(waits(10), Some(2 * SECOND), "60 of 100 have waited for at least two seconds");
@@ -148,9 +164,9 @@ fn a_stall_is_seen_before_it_ends() {
     assert!(screen.contains("260 in flight, 60 wait ≥ 2 s"), "{screen}");
     // It ends, and the times are those of the answers.
     for number in 10..13 {
-        view.window(&window(number, vec![part(100, 100, 2_500 * MS)]));
+        view.take(&News::Window(window(number, vec![part(100, 100, 2_500 * MS)])));
     }
-    view.open(Vec::new(), (16 * SECOND).cast_signed());
+    view.take(&News::Open(Vec::new(), (16 * SECOND).cast_signed()));
     view.refresh();
     let p99 = view.seconds[&11].quantiles[2].nanoseconds().expect("it is known");
     assert!(p99.abs_diff(2_500 * MS) < 25 * MS, "{p99}");
@@ -163,12 +179,12 @@ fn journeys_and_what_earlier_trials_say_have_places_of_their_own() {
     let mut view = begun(&plan, &["visit"]);
     let mut both = window(0, vec![part(10, 10, 2 * MS), part(5, 5, 9 * MS)]);
     both.journeys = vec![part(9, 9, 300 * MS)];
-    view.window(&both);
-    progress(&mut view, 1, 0);
+    view.take(&News::Window(both));
+    view.take(&progress(1, 0));
     let mut table =
         Table::new("comparison", "messages against 0", &["level", "#ratio", "95 % interval"]);
     table.row(["10".to_owned(), "1.10".to_owned(), "1.06 – 1.14".to_owned()]);
-    view.tables = vec![table];
+    view.take(&News::Tables(vec![table]));
     insta::assert_snapshot!(drawn(&mut view, 120, 32));
 }
 
@@ -178,7 +194,7 @@ fn a_criterion_that_is_lost_is_said_at_the_top() {
     let mut view = begun(&plan, &[]);
     let mut failing = part(100, 99, 2 * MS);
     failing.failed = vec![(FailureKind::Timeout, 1)];
-    view.window(&window(0, vec![failing]));
+    view.take(&News::Window(window(0, vec![failing])));
     let screen = drawn(&mut view, 80, 24);
     assert!(
         screen.lines().next().is_some_and(|line| line.contains("can no longer pass")),
@@ -196,13 +212,11 @@ fn every_size_is_drawn_and_no_text_steers_the_terminal() {
     );
     let mut view = begun(&plan, &[]);
     for number in 0..100 {
-        view.window(&window(
-            number,
-            vec![part(70, 70, number * MS + 1), part(30, 30, MS), part(1, 1, MS)],
-        ));
+        let parts = vec![part(70, 70, number * MS + 1), part(30, 30, MS), part(1, 1, MS)];
+        view.take(&News::Window(window(number, parts)));
     }
-    progress(&mut view, 100, 3);
-    view.note("\u{1b}]0;title\u{7} \u{1b}[31mred");
+    view.take(&progress(100, 3));
+    view.take(&News::Note("\u{1b}]0;title\u{7} \u{1b}[31mred".to_owned()));
     for (columns, lines) in [(20, 5), (1, 1), (80, 24), (200, 60), (3, 100), (300, 2)] {
         let screen = drawn(&mut view, columns, lines);
         assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'), "{screen}");

@@ -1,14 +1,19 @@
 //! The state of a run as far as it is known: made from events and windows, shown by any screen.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use judge::criteria::fail_fast::{FailFast, Standing};
+use judge::criteria::fail_fast::FailFast;
+use judge::criteria::precision::Precision;
 use pages::tables::Table;
+use plan::criterion::{Criterion, Metric, Time};
 use plan::plan::{Plan, TrialPlan};
 use record::event::{Event, EventKind, Lateness, Phase, Progress};
 use record::summary::Model;
-use record::{Window, WindowSpan};
+use record::{FailureKind, Window, WindowSpan};
 
+use crate::audience::News;
+use crate::outlook;
 use crate::second::{Known, Tally};
 
 /// Seconds that are shown.
@@ -51,8 +56,10 @@ pub struct PartShown {
     pub planned: u64,
     /// Ended well.
     pub succeeded: u64,
-    /// Ended badly, never begun, or abandoned.
-    pub failed: u64,
+    /// Ended badly, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// Never begun, or abandoned.
+    pub missed: u64,
     /// Median and 99th percentile.
     pub quantiles: [Known; 2],
 }
@@ -64,12 +71,36 @@ pub struct SecondShown {
     pub at: u64,
     /// Due.
     pub planned: u64,
+    /// Of those, ended well.
+    pub succeeded: u64,
+    /// Of those, ended badly, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// Of those, never begun or abandoned.
+    pub missed: u64,
     /// Of those, waiting for an answer.
     pub unanswered: u64,
     /// For at least so long.
     pub waited_ns: u64,
     /// At each of [`QUANTILES`].
     pub quantiles: [Known; 4],
+}
+
+/// A criterion, as far as it is known.
+#[derive(Debug, Clone)]
+pub struct CriterionShown {
+    /// As written.
+    pub criterion: String,
+    /// Why it can no longer be met, if it cannot.
+    pub lost: Option<String>,
+    /// What was seen of it, with the interval, and what it needs to be decided.
+    pub seen: String,
+}
+
+impl PartShown {
+    /// Ended badly, never begun, or abandoned.
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum::<u64>() + self.missed
+    }
 }
 
 /// What is shown of each second.
@@ -107,18 +138,26 @@ pub struct RunView {
     /// What happened, the latest last.
     pub notes: VecDeque<String>,
     /// How criteria stand in the arm of this trial.
-    pub standings: Vec<Standing>,
+    pub criteria: Vec<CriterionShown>,
     /// Tables of what earlier trials say.
     pub tables: Vec<Table>,
+    plan: Arc<Plan>,
     fail_fast: FailFast,
+    /// Of the trial that runs.
+    precision: Option<Precision>,
+    /// Whether windows have closed since criteria were shown.
+    closed_more: bool,
 }
 
 impl RunView {
     /// Before the first trial.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Arc<Plan>) -> Self {
         Self {
             title: plan.secrets.redact(&plan.title),
+            plan: Arc::clone(plan),
             fail_fast: FailFast::new(plan),
+            precision: None,
+            closed_more: false,
             head: None,
             phase: (Phase::Launch, 0),
             now_ns: 0,
@@ -132,25 +171,37 @@ impl RunView {
             seconds: BTreeMap::new(),
             shown: Vec::new(),
             notes: VecDeque::new(),
-            standings: Vec::new(),
+            criteria: Vec::new(),
             tables: Vec::new(),
         }
     }
 
-    /// Trials of another plan follow: the next step of a search.
-    pub fn plan(&mut self, plan: &Plan) {
-        self.title = plan.secrets.redact(&plan.title);
-        self.fail_fast = FailFast::new(plan);
+    /// Takes note of what happened.
+    pub fn take(&mut self, news: &News) {
+        match news {
+            News::Begin(head, plan) => self.begin(TrialHead::clone(head), plan),
+            News::Event(event) => self.event(event),
+            News::Window(window) => self.window(window),
+            News::Open(windows, until_ns) => self.open(windows, *until_ns),
+            News::Note(text) => self.note(text),
+            News::Tables(tables) => self.tables.clone_from(tables),
+        }
     }
 
-    /// A trial begins.
-    pub fn begin(&mut self, head: TrialHead) {
+    /// A trial begins. Its plan is another one in the next step of a search.
+    fn begin(&mut self, head: TrialHead, plan: &Arc<Plan>) {
+        if !Arc::ptr_eq(plan, &self.plan) {
+            self.plan = Arc::clone(plan);
+            self.title = plan.secrets.redact(&plan.title);
+            self.fail_fast = FailFast::new(plan);
+        }
         self.parts = vec![Tally::default(); head.operations.len() + head.journeys.len()];
         self.shown.clear();
         self.seconds.clear();
         self.changed.clear();
         self.fail_fast.begin(std::slice::from_ref(&head.trial), head.window_ns);
-        self.standings = self.fail_fast.standings(head.trial.arm);
+        self.precision = plan.arms.get(head.trial.arm).map(|arm| Precision::new(plan, arm));
+        self.closed_more = true;
         self.phase = (Phase::Launch, 0);
         self.now_ns = 0;
         self.known_ns = 0;
@@ -161,8 +212,7 @@ impl RunView {
         self.head = Some(head);
     }
 
-    /// Something happened.
-    pub fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.phase = (*phase, event.at_ns),
             EventKind::Progress(progress) => {
@@ -174,8 +224,7 @@ impl RunView {
         }
     }
 
-    /// A window is complete.
-    pub fn window(&mut self, window: &Window) {
+    fn window(&mut self, window: &Window) {
         let Some(head) = &self.head else { return };
         let (span, second, arm) = (self.span(), self.second(window.number), head.trial.arm);
         self.open.remove(&window.number);
@@ -189,28 +238,36 @@ impl RunView {
             part.add_operation(own, span);
         }
         let _ = self.fail_fast.add(arm, window);
-        self.standings = self.fail_fast.standings(arm);
+        self.precision.iter_mut().for_each(|precision| precision.add(window));
+        self.closed_more = true;
     }
 
-    /// Windows that are not complete, as they are at this instant.
-    pub fn open(&mut self, windows: Vec<Window>, until_ns: i64) {
+    fn open(&mut self, windows: &[Window], until_ns: i64) {
         self.known_ns = u64::try_from(until_ns).unwrap_or(0);
-        self.open.extend(windows.into_iter().map(|window| (window.number, window)));
+        self.open.extend(windows.iter().map(|window| (window.number, window.clone())));
         while self.open.len() > 10 * SECONDS as usize {
             self.open.pop_first();
         }
     }
 
-    /// A sentence about what happened.
-    pub fn note(&mut self, text: &str) {
+    fn note(&mut self, text: &str) {
         self.notes.extend(text.lines().map(str::to_owned));
         while self.notes.len() > NOTES {
             self.notes.pop_front();
         }
     }
 
-    /// Brings what is shown up to date.
-    pub fn refresh(&mut self) {
+    /// Brings what is shown up to date. Returns the seconds that have changed.
+    pub fn refresh(&mut self) -> Vec<u64> {
+        self.shown = self.parts_shown();
+        if std::mem::take(&mut self.closed_more) {
+            self.criteria = self.criteria_shown();
+        }
+        self.refresh_seconds()
+    }
+
+    /// The same for seconds alone, of which a minute is kept.
+    pub fn refresh_seconds(&mut self) -> Vec<u64> {
         let mut open: BTreeMap<u64, Tally> = BTreeMap::new();
         for window in self.open.values() {
             let second = self.second(window.number);
@@ -218,18 +275,60 @@ impl RunView {
         }
         let mut changed = std::mem::take(&mut self.changed);
         changed.extend(open.keys());
-        for at in changed {
+        for &at in &changed {
             let mut tally = open.remove(&at).unwrap_or_default();
             self.closed.get(&at).into_iter().for_each(|closed| tally.merge(closed));
-            let waited_ns = self.known_ns.saturating_sub((at + 1) * SECOND_NS);
-            let quantiles = QUANTILES.map(|q| tally.quantile(q, waited_ns));
-            let (planned, unanswered) = (tally.planned, tally.unanswered());
-            self.seconds.insert(at, SecondShown { at, planned, unanswered, waited_ns, quantiles });
+            self.seconds.insert(at, self.second_shown(at, tally));
         }
         while self.seconds.len() > SECONDS as usize {
             self.seconds.pop_first();
         }
-        self.shown = self.parts_shown();
+        changed.into_iter().collect()
+    }
+
+    fn second_shown(&self, at: u64, tally: Tally) -> SecondShown {
+        let waited_ns = self.known_ns.saturating_sub((at + 1) * SECOND_NS);
+        SecondShown {
+            at,
+            planned: tally.planned,
+            succeeded: tally.succeeded,
+            missed: tally.missed,
+            unanswered: tally.unanswered(),
+            waited_ns,
+            quantiles: QUANTILES.map(|q| tally.quantile(q, waited_ns)),
+            failures: tally.failures,
+        }
+    }
+
+    fn criteria_shown(&self) -> Vec<CriterionShown> {
+        let Some(head) = &self.head else { return Vec::new() };
+        let standings = self.fail_fast.standings(head.trial.arm).into_iter();
+        let shown = standings.map(|one| {
+            let mut own = self.plan.criteria.iter();
+            let own = own.find(|criterion| criterion.text == one.criterion);
+            let known = own.zip(self.precision.as_ref()).and_then(|(criterion, precision)| {
+                outlook::of(criterion, &precision.of(criterion)?)
+            });
+            let seen = known.unwrap_or(one.seen);
+            CriterionShown { criterion: one.criterion, lost: one.lost, seen }
+        });
+        shown.collect()
+    }
+
+    /// Bounds of criteria on the time that is shown, in nanoseconds, with the criterion.
+    pub fn limits(&self) -> impl Iterator<Item = (&str, f64)> {
+        let span = self.span();
+        let shown = move |criterion: &&Criterion| {
+            let is_time = matches!(criterion.metric, Metric::Quantile(_) | Metric::Max);
+            is_time
+                && match criterion.time {
+                    Time::Response => span == WindowSpan::ResponseTime,
+                    Time::Service => span == WindowSpan::ServiceTime,
+                    Time::QueueWait | Time::Span(_) => false,
+                }
+        };
+        let own = self.plan.criteria.iter().filter(shown);
+        own.map(|criterion| (criterion.text.as_str(), criterion.bound))
     }
 
     fn parts_shown(&self) -> Vec<PartShown> {
@@ -249,15 +348,16 @@ impl RunView {
             name: name.clone(),
             planned: tally.planned,
             succeeded: tally.succeeded,
-            failed: tally.failed + tally.missed,
+            missed: tally.missed,
             quantiles: [0.5, 0.99].map(|q| tally.quantile(q, waited_ns)),
+            failures: tally.failures,
         };
         names.zip(parts).map(shown).collect()
     }
 
     /// Whether a criterion can no longer be met.
     pub fn is_lost(&self) -> bool {
-        self.standings.iter().any(|one| one.lost.is_some())
+        self.criteria.iter().any(|one| one.lost.is_some())
     }
 
     /// The time that is shown: a closed load waits for its answers, so response time says nothing there.

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 pub use machines::{
     AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
 };
-pub use output::{Export, OutputFlags};
+pub use output::{Export, OutputFlags, WatchFlags};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -97,6 +97,8 @@ pub struct RunArgs {
     pub record: RecordFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+    #[command(flatten)]
+    pub watch: WatchFlags,
 }
 
 /// How much load; only with a URL.
@@ -255,6 +257,8 @@ pub struct CapacityArgs {
     pub record: RecordFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+    #[command(flatten)]
+    pub watch: WatchFlags,
 }
 
 /// How the capacity is searched.

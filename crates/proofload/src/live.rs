@@ -3,10 +3,13 @@
 //! measurement.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::StopSignal;
-use live::audience::{self, Screen};
+use live::audience::News;
+use live::browser::Browser;
+use live::terminal::{self, Screen};
 use live::view::TrialHead;
 use pages::progress::ProgressLine;
 use pages::tables::Table;
@@ -17,7 +20,8 @@ use record::event::{Event, EventKind, Phase, Progress};
 use record::{EndReason, Window, summary};
 
 use crate::agenda::Agenda;
-use crate::cli::OutputFlags;
+use crate::cli::{OutputFlags, WatchFlags};
+use crate::problem::Problem;
 
 /// Without a terminal, progress events per line; they come once a second.
 const LINES_EVERY: u64 = 5;
@@ -30,6 +34,9 @@ pub struct LiveView {
     seen: u64,
     dirty: bool,
     screen: Option<Screen>,
+    browser: Option<Browser>,
+    /// The plan of the trial that runs, with its hash.
+    plan: Option<(String, Arc<Plan>)>,
     /// What the user is told on the screen, and again when that is gone.
     said: Vec<String>,
 }
@@ -65,22 +72,70 @@ impl LiveView {
             (false, true) => Style::Redrawn,
             (false, false) => Style::Lines,
         };
-        let (screen, said) = Default::default();
-        Self { style, trial: TrialShown::default(), seen: 0, dirty: false, screen, said }
+        let (screen, browser, plan, said) = Default::default();
+        let trial = TrialShown::default();
+        Self { style, trial, seen: 0, dirty: false, screen, browser, plan, said }
     }
 
-    /// For a run that this signal stops: on a whole screen, if there is one.
-    pub fn of_run(flags: &OutputFlags, stop: &StopSignal) -> Self {
+    /// For a run of this plan that this signal stops: see [`LiveView::open_to`].
+    ///
+    /// Errors: as there
+    pub fn of_run(
+        (flags, watch): (&OutputFlags, &WatchFlags),
+        plan: &Plan,
+        stop: &StopSignal,
+    ) -> Result<Self, Problem> {
         let mut live = Self::new(flags.quiet);
-        live.use_screen(flags, stop);
-        live
+        live.open_to((flags, watch), plan, stop)?;
+        Ok(live)
     }
 
-    /// Uses the whole screen for the trials, if there is one; its keys request this signal.
-    pub fn use_screen(&mut self, flags: &OutputFlags, stop: &StopSignal) {
-        if matches!(self.style, Style::Redrawn) && !flags.plain && audience::fits() {
+    /// Shows the run of this plan to all who watch: on a whole screen, if there is one, whose keys request this signal;
+    /// and in browsers, if the flags give an address.
+    ///
+    /// Errors: the address cannot be used
+    pub fn open_to(
+        &mut self,
+        (flags, watch): (&OutputFlags, &WatchFlags),
+        plan: &Plan,
+        stop: &StopSignal,
+    ) -> Result<(), Problem> {
+        if matches!(self.style, Style::Redrawn) && !flags.plain && terminal::fits() {
             self.style = Style::Screen(stop.clone());
         }
+        if let Some(address) = watch.live {
+            let browser = Browser::start(address, &self.known(plan)).map_err(|error| {
+                Problem::environment(format!("cannot serve the run at {address}: {error}")).hint(
+                    "name another address or port with `--live`, such as 127.0.0.1:0 for any port",
+                )
+            })?;
+            self.say(&format!("live at {}", browser.link));
+            self.browser = Some(browser);
+        }
+        Ok(())
+    }
+
+    /// The plan, as those who watch have it: the same for all of its trials.
+    fn known(&mut self, plan: &Plan) -> Arc<Plan> {
+        let hash = plan.hash();
+        match &self.plan {
+            Some((known, plan)) if *known == hash => Arc::clone(plan),
+            _ => {
+                let plan = Arc::new(plan.clone());
+                self.plan = Some((hash, Arc::clone(&plan)));
+                plan
+            }
+        }
+    }
+
+    /// Tells all who watch.
+    fn send(&mut self, news: impl FnOnce() -> News) {
+        if self.screen.is_none() && self.browser.is_none() {
+            return;
+        }
+        let news = Arc::new(news());
+        self.screen.iter_mut().for_each(|screen| screen.audience.send(&news));
+        self.browser.iter_mut().for_each(|browser| browser.audience.send(&news));
     }
 
     /// Starts the view of the agenda's next trial; of a duet, it shows the first trial.
@@ -108,29 +163,26 @@ impl LiveView {
             later_ns: later.map(nanos),
             ..TrialShown::default()
         };
-        self.start_screen(plan);
-        if let Some(screen) = &mut self.screen {
-            let names = arm.names();
-            let (operations, journeys) = names.split_at(arm.operations.len());
-            screen.begin(
-                plan,
-                TrialHead {
-                    trial: next.clone(),
-                    number: self.trial.number,
-                    block: self.trial.block,
-                    arm: self.trial.arm.clone(),
-                    model: self.trial.model,
-                    window_ns: nanos(arm.load.window()),
-                    measure_ns,
-                    later_ns: self.trial.later_ns,
-                    operations: operations.iter().map(|one| (*one).to_owned()).collect(),
-                    journeys: journeys.iter().map(|one| (*one).to_owned()).collect(),
-                },
-            );
-        }
+        let known = self.known(plan);
+        self.start_screen(&known);
+        let names = arm.names();
+        let (operations, journeys) = names.split_at(arm.operations.len());
+        let head = TrialHead {
+            trial: next.clone(),
+            number: self.trial.number,
+            block: self.trial.block,
+            arm: self.trial.arm.clone(),
+            model: self.trial.model,
+            window_ns: nanos(arm.load.window()),
+            measure_ns,
+            later_ns: self.trial.later_ns,
+            operations: operations.iter().map(|one| (*one).to_owned()).collect(),
+            journeys: journeys.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        self.send(|| News::Begin(Box::new(head), known));
     }
 
-    fn start_screen(&mut self, plan: &Plan) {
+    fn start_screen(&mut self, plan: &Arc<Plan>) {
         if let Style::Screen(stop) = &self.style
             && self.screen.is_none()
         {
@@ -145,26 +197,31 @@ impl LiveView {
 
     /// Shows a complete window; of a duet, of the first trial.
     pub fn window(&mut self, window: &Window) {
-        self.screen.iter_mut().for_each(|screen| screen.window(window));
+        self.send(|| News::Window(window.clone()));
     }
 
     /// Shows windows that are not complete, as they are at this instant.
     pub fn open(&mut self, windows: Vec<Window>, until_ns: i64) {
-        if let Some(screen) = &mut self.screen {
-            screen.open(windows, until_ns);
-        }
+        self.send(|| News::Open(windows, until_ns));
     }
 
     /// Shows what the trials so far say.
     pub fn tables(&mut self, tables: impl FnOnce() -> Vec<Table>) {
-        if let Some(screen) = &mut self.screen {
-            screen.tables(tables());
-        }
+        self.send(|| News::Tables(tables()));
     }
 
     /// Whether there is room for what the trials so far say.
     pub fn shows_tables(&self) -> bool {
-        self.screen.is_some()
+        self.screen.is_some() || self.browser.is_some()
+    }
+
+    /// Shows the report in browsers.
+    pub fn report(&mut self, page: impl FnOnce() -> Option<String>) {
+        if let Some(browser) = self.browser.take()
+            && let Some(page) = page()
+        {
+            browser.end(page);
+        }
     }
 
     /// Gives the terminal back, so that a report can follow.
@@ -185,7 +242,7 @@ impl LiveView {
 
     /// Shows what the event changes.
     pub fn event(&mut self, event: &Event) {
-        self.screen.iter_mut().for_each(|screen| screen.event(event));
+        self.send(|| News::Event(event.clone()));
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.trial.phase = (*phase, event.at_ns),
             EventKind::Progress(progress) => self.progress(event.at_ns, progress),
@@ -231,12 +288,10 @@ impl LiveView {
         self.clear();
         // The text may quote a target or the output of a process.
         let text = printable_lines(text);
-        match (&mut self.screen, &self.style) {
+        self.send(|| News::Note(text.to_string()));
+        match (&self.screen, &self.style) {
             (_, Style::Silent) => {}
-            (Some(screen), _) => {
-                screen.note(&text);
-                self.said.push(text);
-            }
+            (Some(_), _) => self.said.push(text.into()),
             (None, _) => self.write(&format!("{text}\n")),
         }
     }

@@ -57,9 +57,11 @@ fn main() -> ExitCode {
 fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
     match &cli.command {
         Command::Run(args) => match &args.resume {
-            Some(folder) => {
-                commands::resume::resume(folder, (&args.output, &args.share.fleet), args.generator)
-            }
+            Some(folder) => commands::resume::resume(
+                folder,
+                (&args.output, &args.watch, &args.share.fleet),
+                args.generator,
+            ),
             None => commands::run::run(args),
         },
         Command::Capacity(args) => commands::capacity::capacity(args),

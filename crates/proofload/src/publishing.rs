@@ -52,7 +52,9 @@ pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut LiveView) -> Result<
     let record = read_back(disk)?;
     write_pages(&record, disk)?;
     live.leave();
-    show(&record, disk, flags)
+    let shown = show(&record, disk, flags);
+    live.report(|| pages::html::render(&record).ok());
+    shown
 }
 
 /// Reads a finished run from its folder.

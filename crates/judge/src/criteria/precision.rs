@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use plan::adaptive::CONFIDENCE;
-use plan::criterion::{Metric, TOTAL, Time};
+use plan::criterion::{Criterion, Metric, TOTAL, Time};
 use plan::plan::{Arm, Plan};
 use record::summary::{Grade, Quantile};
 use record::{Window, WindowSpan};
@@ -111,6 +111,20 @@ impl Precision {
         for series in &mut self.series {
             series.add(window);
         }
+    }
+
+    /// The quantile that a criterion names, with the interval that the closed windows allow; `None` where it names none,
+    /// or one of a time that windows do not keep.
+    pub fn of(&self, criterion: &Criterion) -> Option<Quantile> {
+        let Metric::Quantile(q) = criterion.metric else { return None };
+        if !matches!(criterion.time, Time::Response | Time::Service) || criterion.over.is_some() {
+            return None;
+        }
+        let operation = criterion.operation.as_deref().unwrap_or(TOTAL);
+        let span = span_of(&criterion.time);
+        let mut series = self.series.iter();
+        let series = series.find(|one| one.operation == operation && one.span == span)?;
+        series.estimates().into_iter().find(|one| one.q.to_bits() == q.to_bits())
     }
 
     /// The precision that was reached, in one sentence; `None` if one interval is not narrow enough.

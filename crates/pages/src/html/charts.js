@@ -1,6 +1,8 @@
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  // The page of a run that goes on has no data at first, and draws by itself.
+  const stored = document.getElementById("data");
+  const data = stored ? JSON.parse(stored.textContent) : { trials: [], arms: [], against: [], shifts: [] };
   const all = data.trials;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -30,14 +32,13 @@
     label, stroke: ink(i), width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
   }, more);
 
-  // A log axis where values spread widely, from 0 otherwise.
-  const timeScale = (series) => {
-    const values = series.flat().filter((v) => v > 0);
-    const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, 0]);
-    return high > 30 * low
-      ? { distr: 3, range: () => [Math.pow(10, Math.floor(Math.log10(low))), high * 1.15] }
-      : { range: () => [0, (high || 1) * 1.1] };
-  };
+  const extent = (series) => series.flat().filter((v) => v > 0)
+    .reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, 0]);
+  const isWide = (series) => { const [low, high] = extent(series); return high > 30 * low; };
+  // A log axis where values spread widely, from 0 otherwise. `now` gives the values of data that grow.
+  const timeScale = (series, now = () => series) => isWide(series)
+    ? { distr: 3, range: (u) => { const [low, high] = extent(now(u)); return [Math.pow(10, Math.floor(Math.log10(low))), high * 1.15]; } }
+    : { range: (u) => [0, (extent(now(u))[1] || 1) * 1.1] };
   const fromZero = { range: (_, low, high) => [0, (high || 1) * 1.12] };
   const decades = (_, splits) => splits.map((v) => v != null && Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null);
   const logLabels = (format) => (_, splits) =>
@@ -65,6 +66,8 @@
     observer.observe(node);
     plots.push({ plot, observer });
   }
+
+  const clear = () => plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
 
   // Operations have points of their own: between them the nearest one speaks.
   const atNearest = (format) => (u, value, series, at) => {
@@ -177,20 +180,42 @@
     u.ctx.restore();
   };
 
+  // Bounds of criteria, where they are among the values.
+  const limits = (lines) => (u) => {
+    const { left, top, width, height } = u.bbox;
+    u.ctx.save();
+    u.ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    u.ctx.strokeStyle = u.ctx.fillStyle = colour("--fail");
+    u.ctx.textAlign = "left";
+    u.ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
+    lines.forEach(([name, ms]) => {
+      const y = u.valToPos(ms, "y", true);
+      if (!(y > top && y < top + height)) return;
+      u.ctx.beginPath();
+      u.ctx.moveTo(left, y);
+      u.ctx.lineTo(left + width, y);
+      u.ctx.stroke();
+      u.ctx.fillText(name, left + 4, y - 4 * devicePixelRatio);
+    });
+    u.ctx.restore();
+  };
+
+  const timesData = (trial) => [trial.t, trial.p50, trial.p99];
   function times(home, trial) {
     const title = trial.what[0].toUpperCase() + trial.what.slice(1) + " over time";
-    const node = card(home, title, trial.what === "response time"
-      ? "By the window in which operations were due." : "By the window in which operations finished.");
-    const data = [trial.t, trial.p50, trial.p99];
-    const scale = timeScale(data.slice(1));
+    const node = card(home, title, (trial.what === "response time"
+      ? "By the window in which operations were due." : "By the window in which operations finished.") + (trial.about || ""));
+    const data = timesData(trial);
+    const scale = timeScale(data.slice(1), (u) => u.data.slice(1));
     draw(node, {
       scales: { x: { time: false }, y: scale },
       axes: [seconds(), timeAxis(scale)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }, line("p50", 0, time), line("p99", 1, time)],
-      hooks: { drawAxes: [marked(trial.marks)] },
+      hooks: { drawAxes: [marked(trial.marks), limits(trial.limits || [])] },
     }, data);
   }
 
+  const ratesData = (trial) => [trial.t, trial.planned, trial.succeeded];
   function rates(home, trial) {
     const node = card(home, "Rates over time", "Planned, and of those succeeded.");
     draw(node, {
@@ -198,11 +223,13 @@
       axes: [seconds(), axis(rate)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" },
         line("planned", 3, rate, { dash: [5, 4] }), line("succeeded", 2, rate)],
-    }, [trial.t, trial.planned, trial.succeeded]);
+    }, ratesData(trial));
   }
 
+  const kindsOf = (trial) => Object.keys(trial.failures).filter((kind) => trial.failures[kind].some((v) => v));
+  const failuresData = (trial) => [trial.t].concat(kindsOf(trial).map((kind) => trial.failures[kind].map((v) => v || null)));
   function failures(home, trial) {
-    const kinds = Object.keys(trial.failures).filter((kind) => trial.failures[kind].some((v) => v));
+    const kinds = kindsOf(trial);
     if (!kinds.length) return;
     const node = card(home, "Failures over time", "By kind.");
     const bars = uPlot.paths.bars({ size: [0.8, 40], align: 1 });
@@ -211,7 +238,7 @@
       axes: [seconds(), axis(rate)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }]
         .concat(kinds.map((kind, i) => line(kind, i + 1, rate, { paths: bars, fill: ink(i + 1) }))),
-    }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
+    }, failuresData(trial));
   }
 
   function shift(home, chart) {
@@ -340,7 +367,7 @@
   }), { rootMargin: "600px" });
 
   function drawAll() {
-    plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
+    clear();
     drawArms();
     drawShifts();
     drawCurve();
@@ -352,8 +379,24 @@
     });
   }
 
+  // The charts of a trial that goes on get its newest data; they are made anew where their form changes.
+  let form = null;
+  function live(home, trial) {
+    const now = JSON.stringify([trial.what, trial.about, trial.limits, kindsOf(trial), isWide(timesData(trial).slice(1)), trial.t.length > 0]);
+    if (now === form) {
+      const all = [timesData, ratesData, failuresData];
+      plots.forEach(({ plot }, i) => plot.setData(all[i](trial)));
+      return;
+    }
+    form = now;
+    clear();
+    home.replaceChildren();
+    if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+  }
+  globalThis.charts = { live };
+
   drawAll();
-  dark.addEventListener("change", drawAll);
+  dark.addEventListener("change", () => { form = null; drawAll(); });
   // Nothing is folded on paper.
   let folded = [];
   addEventListener("beforeprint", () => {

@@ -27,10 +27,14 @@ use super::tables::{self, Table};
 use judge::run_record::RunRecord;
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
-const CHARTS: &str = include_str!("charts.js");
-const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
-const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+/// The style of the page, and of the page of a run that goes on.
+pub const STYLE: &str = include_str!("style.css");
+/// The charts of both.
+pub const CHARTS: &str = include_str!("charts.js");
+/// What draws them.
+pub const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+/// Its style.
+pub const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 
 /// Format `html`.
 pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {

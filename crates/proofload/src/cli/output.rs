@@ -1,5 +1,6 @@
 //! Flags that say what is written where, and what is seen meanwhile.
 
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -30,6 +31,20 @@ pub struct OutputFlags {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// Who sees a run while it goes on, beside the terminal.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct WatchFlags {
+    /// Show the run in browsers at this address, such as 127.0.0.1:7070; elsewhere than on loopback the link has a token
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub live: Option<SocketAddr>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let problem = || "write ADDRESS:PORT, such as 127.0.0.1:7070 or [::1]:7070".to_owned();
+    text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(problem)
 }
 
 /// A file that is written after the run.

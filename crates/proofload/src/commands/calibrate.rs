@@ -7,7 +7,7 @@ use judge::findings::INTERRUPTED;
 use record::summary::Validity;
 
 use crate::calibration::{CASES, CalibrationCase, CaseResult, Reading};
-use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags, RecordFlags, ShareFlags};
+use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags, RecordFlags, ShareFlags, WatchFlags};
 use crate::commands::run::measure;
 use crate::execution::TrialOptions;
 use crate::exit::Exit;
@@ -50,8 +50,9 @@ fn examine(
     let loaded = load_text(case.name, &case.experiment())?;
     // The cases are lines.
     let flags = OutputFlags { out: Some(kept.of(case)), plain: true, ..OutputFlags::default() };
+    let watch = WatchFlags::default();
     let options = TrialOptions::of(RecordFlags::default(), generator, ShareRun::WHOLE);
-    let finished = measure(&loaded, (&flags, &ShareFlags::default()), options, live)?;
+    let finished = measure(&loaded, (&flags, &watch, &ShareFlags::default()), options, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
     let seen = CaseResult::of(&finished.summary, *floor_ns).filter(|_| is_whole);
     let Some(seen) = seen else {

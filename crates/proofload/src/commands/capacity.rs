@@ -21,7 +21,7 @@ use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
 use crate::capacity_search::{CapacitySearch, arm_at};
-use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags, ShareFlags};
+use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags, ShareFlags, WatchFlags};
 use crate::commands::run::{exit, indented, provenance};
 use crate::contact::foresee;
 use crate::disk::{Disk, unwritable};
@@ -56,7 +56,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let settings: Vec<SearchSettings> =
         arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
     let stop = interrupt::listen()?;
-    let mut live = LiveView::of_run(&args.output, &stop);
+    let mut live = LiveView::of_run((&args.output, &args.watch), plan, &stop)?;
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
     }
@@ -91,9 +91,13 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         write_pages(&record, &disk)?;
         live.leave();
         show(&record, &disk, &args.output)?;
-        found.push((name, record.summary));
         stuck = problem;
-        if stuck.is_some() || stop.requests() > 0 {
+        let is_last = stuck.is_some() || stop.requests() > 0 || number + 1 == arms.len();
+        if is_last {
+            live.report(|| pages::html::render(&record).ok());
+        }
+        found.push((name, record.summary));
+        if is_last {
             break;
         }
     }
@@ -228,6 +232,7 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
         generator: args.generator,
         record: args.record,
         output: args.output.clone(),
+        watch: WatchFlags::default(),
     })?;
     let searched = alone(&loaded.experiment).len();
     let plan = &mut loaded.experiment.plan;

@@ -14,7 +14,7 @@ use super::run;
 use plan::plan_share::PlanShare;
 
 use crate::agenda::Agenda;
-use crate::cli::{FleetFlags, GeneratorFlags, OutputFlags};
+use crate::cli::{FleetFlags, GeneratorFlags, OutputFlags, WatchFlags};
 use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
@@ -30,7 +30,7 @@ use crate::{contact, interrupt, publishing, redaction, remote};
 /// Executes the missing trials and judges the whole run; the exit code is the verdict.
 pub fn resume(
     root: &Path,
-    (flags, fleet): (&OutputFlags, &FleetFlags),
+    (flags, watch, fleet): (&OutputFlags, &WatchFlags, &FleetFlags),
     generator: GeneratorFlags,
 ) -> Result<Exit, Problem> {
     let flags = &publishing::probed_from_here(flags)?;
@@ -67,7 +67,7 @@ pub fn resume(
             ));
     }
     let stop = interrupt::listen()?;
-    let mut live = LiveView::of_run(flags, &stop);
+    let mut live = LiveView::of_run((flags, watch), plan, &stop)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let (command, shares) = (origin.command.clone(), origin.agents);
     let provenance = Run { command, shares, ..provenance };

@@ -9,7 +9,7 @@ use record::folder::{RunOrigin, RunRequest, names};
 use record::summary::{Placement, Run, Summary};
 use serde::Serialize;
 
-use crate::cli::{OutputFlags, RunArgs, ShareFlags};
+use crate::cli::{OutputFlags, RunArgs, ShareFlags, WatchFlags};
 use crate::contact::foresee;
 use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
@@ -39,8 +39,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(at) = share_run.start_at {
         live.say(&format!("share {} begins at {at}", share_run.share));
     }
-    let finished = measure(&loaded, (&args.output, &args.share), options, &mut live)
-        .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
+    let finished =
+        measure(&loaded, (&args.output, &args.watch, &args.share), options, &mut live)
+            .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     publish(&finished.disk, &args.output, &mut live)?;
     Ok(exit(&finished.summary))
 }
@@ -63,14 +64,14 @@ pub struct Finished {
 /// Errors: it could not run, or its record could not be written
 pub fn measure(
     loaded: &LoadedExperiment,
-    (flags, together): (&OutputFlags, &ShareFlags),
+    (flags, watch, together): (&OutputFlags, &WatchFlags, &ShareFlags),
     options: TrialOptions,
     live: &mut LiveView,
 ) -> Result<Finished, Problem> {
     let plan = &loaded.experiment.plan;
     options.share_run.check(plan)?;
     let stop = interrupt::listen()?;
-    live.use_screen(flags, &stop);
+    live.open_to((flags, watch), plan, &stop)?;
     let fleet = match remote::address(&together.fleet)? {
         Some(address) => {
             remote::check(&plan.arms, address.agents)?;

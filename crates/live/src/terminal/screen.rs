@@ -11,7 +11,6 @@ use ratatui::widgets::{
     Axis, Block, Borders, Cell, Chart, Dataset, Gauge, GraphType, Paragraph, Row, Table,
 };
 use record::WindowSpan;
-use record::event::Phase;
 
 use crate::second::Known;
 use crate::view::{PartShown, RunView, SECONDS, SecondShown};
@@ -26,7 +25,7 @@ const WIDE: u16 = 110;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, view: &RunView) {
-    let criteria = u16::try_from(view.standings.len().min(CRITERIA)).unwrap_or(0);
+    let criteria = u16::try_from(view.criteria.len().min(CRITERIA)).unwrap_or(0);
     let [head, phase, body, standing, notes, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(2),
@@ -48,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &RunView) {
 }
 
 fn title(view: &RunView) -> Line<'_> {
-    let verdict = match (view.standings.is_empty(), view.is_lost()) {
+    let verdict = match (view.criteria.is_empty(), view.is_lost()) {
         (true, _) => Span::from("no criterion").dim(),
         (false, true) => Span::from("can no longer pass").red().bold(),
         (false, false) => Span::from("open").green().bold(),
@@ -56,57 +55,18 @@ fn title(view: &RunView) -> Line<'_> {
     Line::from(vec![Span::from(printable(&view.title)).bold(), Span::from("  "), verdict])
 }
 
-/// The name of a phase for people who wait.
-fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Launch => "starting",
-        Phase::RampUp => "ramp-up",
-        Phase::WarmUp => "warm-up",
-        Phase::Measure => "measuring",
-        Phase::Drain => "draining",
-    }
-}
-
 fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
     let [bar, generator] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
-    let (phase, since) = view.phase;
-    let elapsed = u64::try_from(view.now_ns - since).unwrap_or(0);
-    let mut label = phase_name(phase).to_owned();
-    let head = view.head.as_ref();
-    let whole = head.and_then(|head| head.measure_ns).filter(|_| phase == Phase::Measure);
-    let seconds = |ns: u64| ns / 1_000_000_000;
-    match whole {
-        Some(whole) => label.push_str(&format!(" {} of {} s", seconds(elapsed), seconds(whole))),
-        None => label.push_str(&format!(" {} s", seconds(elapsed))),
+    let mut label = view.phase_text();
+    let place = view.place_text();
+    if !place.is_empty() {
+        label.push_str(&format!(" · {place}"));
     }
-    if let Some(head) = head.filter(|head| head.number.1 > 1) {
-        label.push_str(&format!(" · trial {} of {}", head.number.0, head.number.1));
-        if head.block.1 > 1 {
-            label.push_str(&format!(" · block {} of {}", head.block.0, head.block.1));
-        }
-        label.push_str(&format!(" · {}", printable(&head.arm)));
-    }
-    let ratio = whole.map_or(0.0, |whole| elapsed as f64 / whole.max(1) as f64).clamp(0.0, 1.0);
-    let gauge = Gauge::default().ratio(ratio).label(label);
+    let gauge = Gauge::default().ratio(view.phase_share().unwrap_or(0.0)).label(label);
     frame.render_widget(gauge.gauge_style(Style::new().fg(Color::Blue).bg(Color::Black)), bar);
-    frame.render_widget(lateness(view), generator);
-}
-
-/// Whether the generator or the target makes operations slow.
-fn lateness(view: &RunView) -> Line<'static> {
-    if view.lateness.time_ns == 0 {
-        return Line::default();
-    }
-    let text = format!(
-        "generator: dispatch lag is {} of the response times, at most {}",
-        number::percent(view.lateness.share()),
-        number::duration(view.lateness.max_ns)
-    );
-    // The verdict on the generator needs the slowest operations of the whole trial: this only points to it.
-    match view.lateness.share() {
-        0.0..0.01 => Line::from(text).dim(),
-        _ => Line::from(text).yellow(),
-    }
+    let text = Line::from(view.generator_text());
+    let is_late = view.lateness.share() >= 0.01;
+    frame.render_widget(if is_late { text.yellow() } else { text.dim() }, generator);
 }
 
 fn draw_times(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
@@ -124,14 +84,24 @@ fn draw_times(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
     };
     let last = view.seconds.keys().next_back().map_or(0.0, |at| *at as f64);
     let ends = [(last - SECONDS as f64 + 1.0).max(0.0), last.max(1.0)];
-    let sets = lines.iter().zip(&points).map(|((_, name, colour), points)| {
-        let set = Dataset::default().name(*name).data(points).style(Style::new().fg(*colour));
-        set.marker(Marker::Braille).graph_type(GraphType::Line)
-    });
+    // Bounds of criteria, where they are among the values.
+    let limits = view.limits().map(|(_, ns)| ns.log10()).filter(|y| (low..=high).contains(y));
+    let limits: Vec<[(f64, f64); 2]> = limits.map(|y| [(ends[0], y), (ends[1], y)]).collect();
+    let line = |points, colour, marker| {
+        let set = Dataset::default().data(points).style(Style::new().fg(colour));
+        set.marker(marker).graph_type(GraphType::Line)
+    };
+    let limits = limits.iter().map(|ends| line(ends.as_slice(), Color::Red, Marker::Dot));
+    let times = lines.iter().zip(&points);
+    let times = times.map(|((.., colour), points)| line(points, *colour, Marker::Braille));
+    let sets = limits.chain(times);
     let mut legend = vec![Span::from(what)];
     legend.extend(
         lines.iter().rev().map(|(_, name, colour)| Span::from(format!(" {name}")).fg(*colour)),
     );
+    if view.limits().next().is_some() {
+        legend.push(Span::from(" • bound").red());
+    }
     let decades = [low, f64::midpoint(low, high), high];
     let decades = decades.map(|y| Line::from(number::duration(10f64.powf(y) as u64)));
     let widget = Chart::new(sets.collect())
@@ -145,7 +115,7 @@ fn draw_times(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
 /// Seconds, and the logarithm of nanoseconds.
 fn points(view: &RunView, place: usize) -> Vec<(f64, f64)> {
     let point = |second: &SecondShown| {
-        let ns = second.quantiles[place].nanoseconds().filter(|ns| *ns > 0)?;
+        let ns = second.quantiles[place].drawn().filter(|ns| *ns > 0)?;
         Some((second.at as f64, (ns as f64).log10()))
     };
     view.seconds.values().filter_map(point).collect()
@@ -153,22 +123,18 @@ fn points(view: &RunView, place: usize) -> Vec<(f64, f64)> {
 
 /// What was due in the last second that is over, and what has become of it.
 fn last_second(view: &RunView) -> Vec<Line<'static>> {
-    const LONG_NS: u64 = 2_000_000_000;
-    let over = u64::try_from(view.now_ns).unwrap_or(0) / 1_000_000_000;
-    let last = view.seconds.values().rev().find(|one| one.at < over);
-    let Some(second) = last.or(view.seconds.values().next()) else { return Vec::new() };
+    let Some(second) = view.last_second() else { return Vec::new() };
     let rate = view.progress.finished_rate.map_or_else(|| "–".to_owned(), number::rate);
-    let mut flight = format!("{} in flight", number::count(view.progress.in_flight));
-    let long = view.seconds.values().filter(|one| one.waited_ns >= LONG_NS);
-    let waiting: u64 = long.map(|one| one.unanswered).sum();
-    if waiting > 0 {
-        flight.push_str(&format!(", {} wait ≥ 2 s", number::count(waiting)));
-    }
+    let in_flight = view.in_flight_text();
+    let flight = match in_flight.split_once(',') {
+        Some((count, waiting)) => format!("{count} in flight,{waiting}"),
+        None => format!("{in_flight} in flight"),
+    };
     let names = ["p50", "p95", "p99", "max"];
     let times: Vec<String> = names
         .iter()
         .zip(second.quantiles)
-        .map(|(name, known)| format!("{name} {}", shown(known)))
+        .map(|(name, known)| format!("{name} {}", known.shown()))
         .collect();
     vec![
         Line::from(format!("planned {}/s, done {rate}", number::count(second.planned))),
@@ -176,14 +142,6 @@ fn last_second(view: &RunView) -> Vec<Line<'static>> {
         Line::from(times[..2].join("  ")),
         Line::from(times[2..].join("  ")),
     ]
-}
-
-fn shown(known: Known) -> String {
-    match known {
-        Known::Nothing => "–".to_owned(),
-        Known::Exactly(ns) => number::duration(ns),
-        Known::AtLeast(ns) => format!("≥ {}", number::duration(ns)),
-    }
 }
 
 fn draw_operations(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
@@ -199,14 +157,14 @@ fn draw_operations(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
 fn operations(view: &RunView, area: Rect) -> Table<'static> {
     let is_wide = area.width > WIDE / 2;
     let row = |part: &PartShown| {
-        let share = number::percent(part.failed as f64 / part.planned.max(1) as f64);
-        let failed = match is_wide && part.failed > 0 {
-            true => format!("{} ({share})", number::count(part.failed)),
-            false => number::count(part.failed),
+        let share = number::percent(part.failed() as f64 / part.planned.max(1) as f64);
+        let failed = match is_wide && part.failed() > 0 {
+            true => format!("{} ({share})", number::count(part.failed())),
+            false => number::count(part.failed()),
         };
-        let [p50, p99] = part.quantiles.map(shown);
+        let [p50, p99] = part.quantiles.map(Known::shown);
         let name = printable(&part.name).into_owned();
-        let style = if part.failed > 0 { Style::new().fg(Color::Red) } else { Style::new() };
+        let style = if part.failed() > 0 { Style::new().fg(Color::Red) } else { Style::new() };
         Row::new(right_aligned([name, number::count(part.succeeded), p50, p99, failed]))
             .style(style)
     };
@@ -258,12 +216,12 @@ fn earlier(table: &pages::tables::Table) -> Table<'static> {
 
 fn standings(view: &RunView) -> Paragraph<'static> {
     let mut lines = vec![Line::from("criteria").dim()];
-    let hidden = view.standings.len().saturating_sub(CRITERIA);
-    for one in view.standings.iter().take(CRITERIA) {
+    let hidden = view.criteria.len().saturating_sub(CRITERIA);
+    for one in view.criteria.iter().take(CRITERIA) {
         let name = Span::from(format!("  {}  ", printable(&one.criterion)));
         let state = match &one.lost {
             Some(why) => Span::from(format!("cannot be met any more: {}", printable(why))).red(),
-            None => Span::from(one.seen.clone()).dim(),
+            None => Span::from(printable(&one.seen).into_owned()).dim(),
         };
         lines.push(Line::from(vec![name, state]));
     }

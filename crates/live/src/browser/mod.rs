@@ -1,0 +1,73 @@
+//! The run in a browser: one page, which gets the state of the run as server-sent events and becomes the report at the end.
+//!
+//! A server on a thread of its own. A viewer who is slow skips frames, since each frame is made from the newest state when
+//! the one before it has been taken; nothing waits for viewers, and they cannot change anything.
+
+mod access;
+mod frame;
+mod history;
+mod page;
+mod server;
+mod state;
+mod viewer;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use plan::plan::Plan;
+use tokio::sync::oneshot;
+
+use crate::audience::Audience;
+use access::Access;
+
+/// Viewers have so long to take the report before the command ends.
+const LAST_FRAME_WITHIN: Duration = Duration::from_secs(3);
+
+/// The page of a run.
+#[derive(Debug)]
+pub struct Browser {
+    /// What it gets.
+    pub audience: Audience,
+    /// Where it is.
+    pub link: String,
+    report: oneshot::Sender<String>,
+    gone: mpsc::Receiver<()>,
+}
+
+impl Browser {
+    /// Serves at this address.
+    ///
+    /// Errors: the address cannot be used, or the system gives neither thread nor random bytes
+    pub fn start(address: SocketAddr, plan: &Arc<Plan>) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let access = Access::of(address)?;
+        let link = format!("http://{address}/{}", access.query());
+        let (audience, queue) = Audience::new();
+        let (report, reported) = oneshot::channel();
+        let (done, gone) = mpsc::channel();
+        let plan = Arc::clone(plan);
+        thread::Builder::new().name("browser".to_owned()).spawn(move || {
+            // Without a runtime there is no page, and the run goes on.
+            let _ = server::run(listener, access, &plan, queue, reported);
+            let _ = done.send(());
+        })?;
+        Ok(Self { audience, link, report, gone })
+    }
+
+    /// Shows the report to all who watch, and ends.
+    pub fn end(self, report: String) {
+        let Self { audience, report: page, gone, .. } = self;
+        let _ = page.send(report);
+        drop(audience);
+        let _ = gone.recv_timeout(LAST_FRAME_WITHIN);
+    }
+}
+
+#[cfg(test)]
+mod tests;
