@@ -50,14 +50,20 @@ pub fn fits() -> bool {
 }
 
 impl Screen {
-    /// Takes over the terminal. `stop` is called for each request of the user to stop.
+    /// Takes over the terminal. `link` is where browsers see the run; `stop` is called for each request of the user to
+    /// stop.
     ///
     /// Errors: it cannot be taken over
-    pub fn start(plan: &Arc<Plan>, stop: impl Fn() + Send + 'static) -> io::Result<Self> {
+    pub fn start(
+        plan: &Arc<Plan>,
+        link: Option<String>,
+        stop: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
         let terminal = take_over()?;
         let (audience, mut queue) = Audience::new();
         let (done, left) = channel();
-        let view = RunView::new(plan);
+        let mut view = RunView::new(plan);
+        view.link = link;
         let started = thread::Builder::new().name("screen".to_owned()).spawn(move || {
             let mut viewer = Viewer { view, terminal, stop: Box::new(stop) };
             // A terminal that is gone takes no frames; the run goes on.

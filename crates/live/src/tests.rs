@@ -188,6 +188,47 @@ fn journeys_and_what_earlier_trials_say_have_places_of_their_own() {
     insta::assert_snapshot!(drawn(&mut view, 120, 32));
 }
 
+/// The fourth trial of ten of five arms, after the first of two blocks.
+#[test]
+fn a_comparison_of_five_arms_shows_where_it_is_and_each_ratio_so_far() {
+    let plan = plan(&[], &["get"]);
+    let mut view = begun(&plan, &[]);
+    let place = TrialHead {
+        number: (9, 10),
+        block: (2, 2),
+        arm: "service=14ms".to_owned(),
+        later_ns: Some(60 * SECOND),
+        ..head(&plan, &[])
+    };
+    view.take(&News::Begin(Box::new(place), Arc::clone(&plan)));
+    let kind = EventKind::PhaseEntered { phase: Phase::Measure };
+    view.take(&News::Event(Event { at_ns: 0, kind }));
+    view.take(&News::Window(window(0, vec![part(50, 50, 14 * MS)])));
+    view.take(&progress(1, 2));
+    let mut table =
+        Table::new("comparison", "service against 10ms", &["level", "#ratio", "95 % interval"]);
+    for (level, ratio) in [("12ms", "1.20"), ("14ms", "1.40"), ("16ms", "1.60"), ("30ms", "3.00")] {
+        table.row([level.to_owned(), ratio.to_owned(), "one block so far".to_owned()]);
+    }
+    view.take(&News::Tables(vec![table]));
+    insta::assert_snapshot!(drawn(&mut view, 100, 32));
+}
+
+#[test]
+fn a_search_shows_its_steps() {
+    let plan = plan(&["p99 < 20ms"], &["get"]);
+    let mut view = begun(&plan, &[]);
+    view.take(&News::Window(window(0, vec![part(400, 400, 3 * MS)])));
+    view.take(&progress(1, 12));
+    let mut table = Table::new("capacity", "steps so far", &["#rate", "result", "#p99"]);
+    for (rate, result, p99) in [("100/s", "pass", "2.00 ms"), ("800/s", "fail", "1.20 s")] {
+        table.row([rate.to_owned(), result.to_owned(), p99.to_owned()]);
+    }
+    view.take(&News::Tables(vec![table]));
+    view.take(&News::Note("  200/s: pass".to_owned()));
+    insta::assert_snapshot!(drawn(&mut view, 80, 32));
+}
+
 #[test]
 fn a_criterion_that_is_lost_is_said_at_the_top() {
     let plan = plan(&["failed == 0"], &["home"]);

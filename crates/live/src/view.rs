@@ -111,6 +111,8 @@ pub const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 pub struct RunView {
     /// Title of the experiment.
     pub title: String,
+    /// Where the run is shown in browsers, if it is.
+    pub link: Option<String>,
     /// The trial that runs; the first one of a duet.
     pub head: Option<TrialHead>,
     /// Its phase, and when that began.
@@ -154,6 +156,7 @@ impl RunView {
     pub fn new(plan: &Arc<Plan>) -> Self {
         Self {
             title: plan.secrets.redact(&plan.title),
+            link: None,
             plan: Arc::clone(plan),
             fail_fast: FailFast::new(plan),
             precision: None,

@@ -187,7 +187,8 @@ impl LiveView {
             && self.screen.is_none()
         {
             let stop = stop.clone();
-            match Screen::start(plan, move || stop.request()) {
+            let link = self.browser.as_ref().map(|browser| browser.link.clone());
+            match Screen::start(plan, link, move || stop.request()) {
                 Ok(screen) => self.screen = Some(screen),
                 // What it can do instead is a line.
                 Err(_) => self.style = Style::Redrawn,

@@ -43,7 +43,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &RunView) {
     draw_operations(frame, operations, view);
     frame.render_widget(standings(view), standing);
     frame.render_widget(noted(view, notes.height), notes);
-    frame.render_widget(Line::from("q or Ctrl-C: end the run in order").dim(), keys);
+    let mut foot = "q or Ctrl-C: end the run in order".to_owned();
+    view.link.iter().for_each(|link| foot.push_str(&format!(" · {link}")));
+    frame.render_widget(Line::from(foot).dim(), keys);
 }
 
 fn title(view: &RunView) -> Line<'_> {
@@ -145,13 +147,34 @@ fn last_second(view: &RunView) -> Vec<Line<'static>> {
 }
 
 fn draw_operations(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
-    if let Some(table) = view.tables.first().filter(|_| area.height > 12) {
-        let [above, below] = Layout::vertical([Constraint::Percentage(50); 2]).areas(area);
-        frame.render_widget(operations(view, above), above);
-        frame.render_widget(earlier(table), below);
-        return;
+    let mut rest = area;
+    if !view.tables.is_empty() && area.height > 12 {
+        let parts = u16::try_from(view.shown.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let [above, below] = Layout::vertical([
+            Constraint::Length(parts.clamp(3, area.height / 2)),
+            Constraint::Fill(1),
+        ])
+        .areas(area);
+        rest = above;
+        draw_earlier(frame, below, &view.tables);
     }
-    frame.render_widget(operations(view, area), area);
+    frame.render_widget(operations(view, rest), rest);
+}
+
+/// As many tables as there is room for; of the last one the newest rows.
+fn draw_earlier(frame: &mut Frame<'_>, area: Rect, tables: &[pages::tables::Table]) {
+    let mut left = area;
+    for table in tables {
+        if left.height < 3 {
+            return;
+        }
+        let rows = u16::try_from(table.rows.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let [own, below] =
+            Layout::vertical([Constraint::Length(rows.min(left.height)), Constraint::Fill(1)])
+                .areas(left);
+        frame.render_widget(earlier(table, usize::from(own.height - 2)), own);
+        left = below;
+    }
 }
 
 fn operations(view: &RunView, area: Rect) -> Table<'static> {
@@ -196,22 +219,31 @@ fn right_aligned<const N: usize>(cells: [String; N]) -> [Cell<'static>; N] {
     })
 }
 
-/// What earlier trials say.
-fn earlier(table: &pages::tables::Table) -> Table<'static> {
-    let rows = table.rows.iter().map(|row| {
-        Row::new(row.iter().map(|cell| printable(cell).into_owned()).collect::<Vec<_>>())
-    });
-    let columns = table.columns.iter().map(|column| column.title.clone());
-    let widths = vec![Constraint::Fill(1); table.columns.len()];
-    Table::new(rows, widths)
-        .header(
-            Row::new(columns.collect::<Vec<_>>()).style(Style::new().add_modifier(Modifier::DIM)),
-        )
-        .block(
-            Block::new()
-                .borders(Borders::LEFT | Borders::TOP)
-                .title(printable(&table.title).into_owned()),
-        )
+/// What earlier trials say, with so many rows at most.
+fn earlier(table: &pages::tables::Table, most: usize) -> Table<'static> {
+    let cell = |text: &str, figure: bool| {
+        let line = Line::from(printable(text).into_owned());
+        Cell::from(if figure { line.right_aligned() } else { line })
+    };
+    let figures = || table.columns.iter().map(|column| column.figures);
+    let shown = &table.rows[table.rows.len().saturating_sub(most)..];
+    let rows = shown
+        .iter()
+        .map(|row| Row::new(row.iter().zip(figures()).map(|(text, figure)| cell(text, figure))));
+    let head = table.columns.iter().map(|column| cell(&column.title, column.figures));
+    let width = |place: usize| {
+        let cells = shown.iter().filter_map(|row| row.get(place));
+        let titles = std::iter::once(&table.columns[place].title);
+        let widest = cells.chain(titles).map(|text| text.chars().count()).max().unwrap_or(0);
+        match place + 1 == table.columns.len() {
+            true => Constraint::Fill(1),
+            false => Constraint::Length(u16::try_from(widest).unwrap_or(u16::MAX)),
+        }
+    };
+    let title = printable(&table.title).into_owned();
+    Table::new(rows, (0..table.columns.len()).map(width))
+        .header(Row::new(head).style(Style::new().add_modifier(Modifier::DIM)))
+        .block(Block::new().borders(Borders::LEFT | Borders::TOP).title(title))
 }
 
 fn standings(view: &RunView) -> Paragraph<'static> {

@@ -380,8 +380,9 @@
   }
 
   // The charts of a trial that goes on get its newest data; they are made anew where their form changes.
-  let form = null;
+  let form = null, again = () => {};
   function live(home, trial) {
+    again = () => { form = null; live(home, trial); };
     const now = JSON.stringify([trial.what, trial.about, trial.limits, kindsOf(trial), isWide(timesData(trial).slice(1)), trial.t.length > 0]);
     if (now === form) {
       const all = [timesData, ratesData, failuresData];
@@ -396,7 +397,7 @@
   globalThis.charts = { live };
 
   drawAll();
-  dark.addEventListener("change", () => { form = null; drawAll(); });
+  dark.addEventListener("change", () => { drawAll(); again(); });
   // Nothing is folded on paper.
   let folded = [];
   addEventListener("beforeprint", () => {

@@ -23,6 +23,7 @@ mod http2;
 mod interruptions;
 mod journeys;
 mod lab;
+mod live_page;
 mod loads;
 mod mail;
 mod mail_burst;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, PROOFLOAD, Ran, finding};
+use crate::live_page::view;
 
 /// A terminal of its own, which goes away with the test.
 struct Tmux<'a> {
@@ -118,4 +119,74 @@ fn a_run_in_the_background_keeps_its_hands_off_the_terminal() {
     let tmux = Tmux::open(&lab, 100, 30);
     tmux.start(&format!("run {url} --rate 50/s --duration 1s --warm-up 0s --out run & wait"));
     tmux.await_text(&["report  run/report.html"]);
+}
+
+/// The link at the foot of the screen.
+fn link(screen: &str) -> &str {
+    let at = screen.rfind("http://127.0.0.1:").expect("a link");
+    screen[at..].split_whitespace().next().expect("a link")
+}
+
+/// Shows the experiment on a screen and in a browser, which have this to say, and ends it.
+fn is_seen(lab: &Lab, command: &str, on_screen: &[&str], in_browser: &[&str]) {
+    let tmux = Tmux::open(lab, 120, 40);
+    tmux.start(&format!("{command} --live 127.0.0.1:0 --out run"));
+    let screen = tmux.await_text(on_screen);
+    let holds = in_browser
+        .iter()
+        .map(|text| format!("document.body.innerText.includes({})", serde_json::json!(text)));
+    let first = holds.collect::<Vec<_>>().join(" && ");
+    view(lab, link(&screen), &first, "true");
+    tmux.keys(&["C-c"]);
+    tmux.keys(&["C-c"]);
+    tmux.await_text(&["report  run/report.html"]);
+}
+
+#[test]
+fn a_comparison_of_five_arms_shows_blocks_and_ratios_so_far() {
+    let lab = Lab::new();
+    lab.write(
+        "own.toml",
+        "title = \"Five services\"\n\
+         [factors]\nservice = [\"10ms\", \"12ms\", \"14ms\", \"16ms\", \"30ms\"]\n\
+         [design]\nblocks = 40\n\
+         [system]\nserve = \"truth\"\nset = { mode = \"constant\", service = \"{{factor.service}}\" }\n\
+         [load]\nrate = \"50/s\"\nduration = \"1s\"\nwarm_up = \"0s\"\n\
+         [[operation]]\nname = \"get\"\nhttp = { path = \"/\" }\n\
+         [[comparison]]\nfactor = \"service\"\nbaseline = \"10ms\"\nmetrics = [\"p50\"]\n",
+    );
+    let on_screen = ["Five services", "of 40 · service=", "left in all", "30ms", "95 % interval"];
+    let in_browser = ["Five services", "of 40 · service=", "30ms", "95 % interval"];
+    is_seen(&lab, "run own.toml", &on_screen, &in_browser);
+}
+
+#[test]
+fn a_search_shows_its_steps() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=md1", "rate=200/s"]);
+    let command = format!("capacity {url} --criterion 'p90 < 200ms' --from 20/s --trial 2s");
+    is_seen(
+        &lab,
+        &command,
+        &["criteria", "pass", "rate", "measuring"],
+        &["Criteria so far", "pass"],
+    );
+}
+
+#[test]
+fn a_journey_shows_its_steps_and_the_whole() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=constant", "service=5ms"]);
+    lab.write(
+        "own.toml",
+        &format!(
+            "title = \"A visit\"\n[target]\nurl = \"{url}\"\n\
+             [load]\nrate = \"20/s\"\nduration = \"5m\"\nwarm_up = \"0s\"\n\
+             [[operation]]\nname = \"open\"\nhttp = {{ path = \"/\" }}\n\
+             [[operation]]\nname = \"pay\"\nhttp = {{ path = \"/\" }}\n\
+             [[journey]]\nname = \"visit\"\nsteps = [\"open\", \"think 100ms\", \"pay\"]\n"
+        ),
+    );
+    let on_screen = ["A visit", "of 300 s", "open", "pay", "journeys", "visit"];
+    is_seen(&lab, "run own.toml", &on_screen, &["A visit", "Journeys", "visit", "pay"]);
 }
