@@ -29,9 +29,20 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Line and paragraph separators, control characters, and marks that reverse or hide the text after them.
+/// Line and paragraph separators, marks that reverse the text after them, and characters that are not seen.
 fn steers(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -43,6 +54,10 @@ mod tests {
         assert_eq!(printable("größer als 3 µs"), "größer als 3 µs");
         assert_eq!(printable("a\u{1b}[2Jb\r\nc\td"), "a\u{fffd}[2Jb  c d");
         assert_eq!(printable("evil\u{202e}gpj.exe\u{2028}x"), "evil\u{fffd}gpj.exe x");
+        assert_eq!(
+            printable("a\u{61c}b\u{2060}c\u{ad}d\u{e0041}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}"
+        );
         assert_eq!(printable_lines("a\u{1b}[2J\n  b\rc\n"), "a\u{fffd}[2J\n  b c\n");
     }
 

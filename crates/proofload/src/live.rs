@@ -2,7 +2,7 @@
 //! one a line that is redrawn every second; otherwise a line every five seconds. It reads events and never influences the
 //! measurement.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use record::{EndReason, Window, summary};
 
 use crate::agenda::Agenda;
 use crate::cli::{OutputFlags, WatchFlags};
+use crate::console::Console;
 use crate::problem::Problem;
 
 /// Without a terminal, progress events per line; they come once a second.
@@ -33,6 +34,7 @@ pub struct LiveView {
     trial: TrialShown,
     seen: u64,
     dirty: bool,
+    console: Console,
     screen: Option<Screen>,
     browser: Option<Browser>,
     /// The plan of the trial that runs, with its hash.
@@ -74,7 +76,8 @@ impl LiveView {
         };
         let (screen, browser, plan, said) = Default::default();
         let trial = TrialShown::default();
-        Self { style, trial, seen: 0, dirty: false, screen, browser, plan, said }
+        let console = Console::new();
+        Self { style, trial, seen: 0, dirty: false, console, screen, browser, plan, said }
     }
 
     /// For a run of this plan that this signal stops: see [`LiveView::open_to`].
@@ -186,6 +189,7 @@ impl LiveView {
         if let Style::Screen(stop) = &self.style
             && self.screen.is_none()
         {
+            self.console.flush();
             let stop = stop.clone();
             let link = self.browser.as_ref().map(|browser| browser.link.clone());
             match Screen::start(plan, link, move || stop.request()) {
@@ -228,6 +232,11 @@ impl LiveView {
     /// Gives the terminal back, so that a report can follow.
     pub fn leave(&mut self) {
         self.clear();
+        self.leave_screen();
+        self.console.flush();
+    }
+
+    fn leave_screen(&mut self) {
         let Some(screen) = self.screen.take() else { return };
         let Some(missed) = screen.leave() else {
             self.style = Style::Silent;
@@ -320,10 +329,8 @@ impl LiveView {
         }
     }
 
-    /// If the screen cannot be written, measuring continues.
     fn write(&self, text: &str) {
-        let _ = stderr().write_all(text.as_bytes());
-        let _ = stderr().flush();
+        self.console.write(text.to_owned());
     }
 }
 

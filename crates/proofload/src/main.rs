@@ -8,6 +8,7 @@ mod calibration;
 mod capacity_search;
 mod cli;
 mod commands;
+mod console;
 mod contact;
 mod crew;
 mod disk;

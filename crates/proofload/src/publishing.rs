@@ -156,10 +156,11 @@ pub fn print(
     }
 }
 
-/// The flags with files that are the same from every folder, after a look at whether they can be written.
+/// The flags with files that are the same from every folder, after a look at whether they can be written. Files in the
+/// folder of this run are not.
 ///
 /// Errors: they cannot
-pub fn probed_from_here(flags: &OutputFlags) -> Result<OutputFlags, Problem> {
+pub fn probed_from_here(flags: &OutputFlags, run: &Path) -> Result<OutputFlags, Problem> {
     let from_here = |file: &Path| {
         std::path::absolute(file)
             .map_err(|error| Problem::usage(format!("cannot find {}: {error}", file.display())))
@@ -171,18 +172,45 @@ pub fn probed_from_here(flags: &OutputFlags) -> Result<OutputFlags, Problem> {
     if let Some(json) = flags.json.as_mut().filter(|json| *json != "-") {
         *json = from_here(Path::new(json))?.display().to_string();
     }
-    probe(&flags)?;
+    probe(&flags, Some(run))?;
     Ok(flags)
 }
 
-/// Checks before the run that the files of `--json` and `--export` can be written; changes nothing.
+/// Checks before the run that the files of `--json` and `--export` can be written, and that none of them is `kept` (the
+/// experiment, or the folder of a run) or given twice; changes nothing.
 ///
 /// Errors: it cannot
-pub fn probe(flags: &OutputFlags) -> Result<(), Problem> {
+pub fn probe(flags: &OutputFlags, kept: Option<&Path>) -> Result<(), Problem> {
     let json = flags.json.as_deref().filter(|file| *file != "-").map(Path::new);
     let exports = flags.export.iter().map(|export| ("--export", export.file.as_path()));
-    let mut files = json.map(|file| ("--json", file)).into_iter().chain(exports);
-    files.try_for_each(|(flag, file)| probe_file(flag, file))
+    let kept = kept.and_then(|kept| kept.canonicalize().ok());
+    let mut taken = Vec::new();
+    for (flag, file) in json.map(|file| ("--json", file)).into_iter().chain(exports) {
+        let real = real(file);
+        let wrong = match &kept {
+            Some(kept) if real.starts_with(kept) => "what this run needs would be overwritten",
+            _ if taken.contains(&real) => "two outputs go to the same file",
+            _ => "",
+        };
+        if !wrong.is_empty() {
+            return Err(Problem::usage(format!("cannot write {}: {wrong}", file.display()))
+                .hint(format!("name another file with `{flag}`")));
+        }
+        taken.push(real);
+        probe_file(flag, file)?;
+    }
+    Ok(())
+}
+
+/// The same for all names of a file, which need not be there.
+fn real(file: &Path) -> PathBuf {
+    let folder = match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => file,
+    };
+    let there = || Some(folder.canonicalize().ok()?.join(file.file_name()?));
+    file.canonicalize().ok().or_else(there).unwrap_or_else(|| file.to_owned())
 }
 
 fn probe_file(flag: &str, file: &Path) -> Result<(), Problem> {

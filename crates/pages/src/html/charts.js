@@ -29,7 +29,7 @@
   const timeAxis = (scale) => scale.distr ? logAxis(time) : axis(time);
   const seconds = () => axis((v) => v + " s", { size: 34 });
   const line = (label, i, value, more) => Object.assign({
-    label, stroke: ink(i), width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
+    label, stroke: ink(i), width: 1.75, points: { show: (u) => u.data[0].length === 1 }, value: (_, v) => v == null ? "–" : value(v),
   }, more);
 
   const extent = (series) => series.flat().filter((v) => v > 0)

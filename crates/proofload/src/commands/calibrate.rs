@@ -27,7 +27,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
     for case in CASES {
         live.say(&format!("measuring: {}", case.name));
         let readings = examine(case, &kept, args.generator, &mut live, &mut floor_ns)?;
-        live.clear();
+        live.leave();
         all_hold &= readings.iter().all(|reading| reading.holds);
         output::print(&rows(case, &readings))?;
     }

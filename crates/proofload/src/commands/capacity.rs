@@ -30,7 +30,7 @@ use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_search};
 use crate::problem::Problem;
-use crate::publishing::{folder, read_back, show, slug, write_pages};
+use crate::publishing::{self, folder, read_back, show, slug, write_pages};
 use crate::sharing::ShareRun;
 use crate::{interrupt, output, redaction, remote};
 
@@ -50,6 +50,7 @@ const PRECISION: (f64, f64) = (0.005, 1.0);
 /// Searches one arm after another; exits 0 if both ends are known, and 4, after the report, if a trial could not be
 /// executed.
 pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
+    publishing::probe(&args.output, Some(Path::new(&args.experiment)))?;
     let loaded = load(args)?;
     let plan = &loaded.experiment.plan;
     let arms = alone(&loaded.experiment);

@@ -20,7 +20,7 @@ use crate::redaction;
 
 /// Merges the shares and judges the whole; the exit code is the verdict.
 pub fn merge(args: &MergeArgs) -> Result<Exit, Problem> {
-    publishing::probe(&args.output)?;
+    publishing::probe(&args.output, None)?;
     let shares = merging::collect(&args.shares)?;
     let loaded = load(args, &shares[0])?;
     let secrets = &loaded.experiment.plan.secrets;

@@ -33,7 +33,7 @@ pub fn resume(
     (flags, watch, fleet): (&OutputFlags, &WatchFlags, &FleetFlags),
     generator: GeneratorFlags,
 ) -> Result<Exit, Problem> {
-    let flags = &publishing::probed_from_here(flags)?;
+    let flags = &publishing::probed_from_here(flags, root)?;
     let root = std::path::absolute(root)
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;

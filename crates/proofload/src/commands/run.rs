@@ -7,6 +7,8 @@ use plan::plan_share::PlanShare;
 use plan::secret::Secrets;
 use record::folder::{RunOrigin, RunRequest, names};
 use record::summary::{Placement, Run, Summary};
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::cli::{OutputFlags, RunArgs, ShareFlags, WatchFlags};
@@ -25,7 +27,7 @@ use crate::{interrupt, redaction, remote};
 
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
-    publishing::probe(&args.output)?;
+    publishing::probe(&args.output, args.experiment.as_deref().map(Path::new))?;
     let share_run = share_run(&args.share);
     let loaded = load_run(args)?;
     let mut live = LiveView::new(args.output.quiet);

@@ -97,6 +97,14 @@ fn exports_are_refused_before_the_run() {
         let ran = lab.proofload(&["run", "http://127.0.0.1:1/", "--export", given]);
         assert!(matches!(ran.code, 2 | 4) && ran.stderr.contains(says), "{given}: {ran:?}");
     }
+    lab.write("own.toml", "[target]\nurl = \"http://127.0.0.1:1/\"\n[load]\nrate = \"1/s\"\n");
+    for exports in [&["junit=./own.toml"][..], &["junit=a.xml", "k6=./a.xml"]] {
+        let exports = exports.iter().flat_map(|export| ["--export", export]);
+        let exports: Vec<&str> = ["run", "own.toml"].into_iter().chain(exports).collect();
+        let ran = lab.proofload(&exports);
+        assert_eq!(ran.code, 2, "{exports:?}: {ran:?}");
+        assert!(ran.stderr.contains("cannot write ./"), "{exports:?}: {ran:?}");
+    }
     assert!(!lab.path("runs").exists());
 }
 

@@ -1,7 +1,10 @@
 //! The screen of a run, in a real terminal (tmux).
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{OFlags, fcntl_setfl};
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, PROOFLOAD, Ran, finding};
@@ -189,4 +192,21 @@ fn a_journey_shows_its_steps_and_the_whole() {
     );
     let on_screen = ["A visit", "of 300 s", "open", "pay", "journeys", "visit"];
     is_seen(&lab, "run own.toml", &on_screen, &["A visit", "Journeys", "visit", "pay"]);
+}
+
+/// As a terminal after Ctrl-S.
+#[test]
+fn a_terminal_that_takes_nothing_delays_no_run() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=constant", "service=20ms"]);
+    let (_unread, mut full) = std::io::pipe().expect("a pipe");
+    fcntl_setfl(&full, OFlags::NONBLOCK).expect("a flag");
+    while full.write(&[b' '; 512]).is_ok() {}
+    fcntl_setfl(&full, OFlags::empty()).expect("a flag");
+    let arguments =
+        ["run", &url, "--rate", "50/s", "--duration", "1s", "--warm-up", "0s", "--out", "run"];
+    let mut child =
+        lab.command(&arguments).stderr(full).stdout(Stdio::null()).spawn().expect("it starts");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(lab.summary("run").is_some());
 }
