@@ -4,21 +4,22 @@ The screen is a terminal of its own (a pty of 120 x 40), the browser a client th
 second came. Server and viewers share the server's processor.
 """
 
+import datetime
+import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
+import statistics
 import struct
-import fcntl
 import subprocess
 import sys
 import tempfile
 import termios
 import threading
 import time
-import datetime
 import urllib.request
-import pathlib
 
 RATES = [1_000, 20_000]
 SECONDS = 10
@@ -49,14 +50,15 @@ class Terminal:
 
 
 def follow(link, came):
-    """Notes when each second is first shown to be over."""
+    """Notes when each second is first shown whole: what was due in it changes no more."""
+    due = {}
     with urllib.request.urlopen(link + "events") as events:
         for line in events:
             if line.startswith(b"data: {"):
                 now = time.time()
                 for point in json.loads(line[6:])["points"]:
-                    if not point["open"]:
-                        came.setdefault(point["t"], now)
+                    if due.get(point["t"]) != point["planned"]:
+                        due[point["t"]], came[point["t"]] = point["planned"], now
 
 
 def threads(pid):
@@ -73,31 +75,38 @@ def threads(pid):
 
 
 def run(bench, url, rate, is_watched):
+    """One run: its dispatch lag, the processor time of its threads, and how late each second was shown."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [bench.PROOFLOAD, "run", url, "--rate", f"{rate}/s", "--duration", f"{SECONDS}s", "--warm-up", "1s",
                    "--workers", "1", "--arrivals", "constant", "--out", f"{scratch}/run"]
-        terminal, came = Terminal() if is_watched else None, {}
-        child = subprocess.Popen(
-            command + (["--live", "127.0.0.1:0"] if is_watched else ["--quiet"]),
-            stdin=terminal.there if terminal else subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=terminal.there if terminal else subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=(lambda: own_terminal(bench, terminal)) if terminal else bench.pinned(bench.GENERATOR))
-        if terminal:
-            threading.Thread(target=follow, args=(terminal.link(), came), daemon=True).start()
+        came = {}
+        if is_watched:
+            terminal = Terminal()
+            child = subprocess.Popen(
+                [*command, "--live", "127.0.0.1:0"], stdin=terminal.there, stdout=subprocess.DEVNULL,
+                stderr=terminal.there, start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(terminal.there, termios.TIOCSCTTY, 0))
+            viewer = threading.Thread(target=follow, args=(terminal.link(), came))
+            viewer.start()
+        else:
+            child = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL)
         used = {}
         while child.poll() is None:
             used = threads(child.pid) or used
-            time.sleep(0.2)
+            time.sleep(0.1)
+        if is_watched:
+            viewer.join()
         trial = json.loads(pathlib.Path(f"{scratch}/run/summary.json").read_text())["arms"][0]["trials"][0]
         start = measure_start(pathlib.Path(f"{scratch}/run/trials/001/events.jsonl"))
-        delays = [(at - start - second - 1) * 1e3 for second, at in came.items() if second < SECONDS - 1]
-        lag = {f"p{q['q'] * 100:g}": q["observed_ns"] for q in trial["total"]["dispatch_lag"]["quantiles"]}
-        return {"lag_us": lag["p99"] / 1e3, "threads": used, "frames_ms": delays}
-
-
-def own_terminal(bench, terminal):
-    fcntl.ioctl(terminal.there, termios.TIOCSCTTY, 0)
-    bench.pinned(bench.GENERATOR)()
+        lag = {quantile["q"]: quantile["observed_ns"] for quantile in trial["generator"]["dispatch_lag"]["quantiles"]}
+        return {
+            "lag_p99_us": lag[0.99] / 1e3,
+            # Of one processor, without the worker, whose time is that of the load.
+            "beside_worker": sum(used for name, used in used.items() if not name.startswith("worker")) / SECONDS,
+            "threads_s": used,
+            "frames_ms": [round((at - start - second - 1) * 1e3, 1) for second, at in sorted(came.items())
+                          if second < SECONDS - 1],
+        }
 
 
 def measure_start(events):
@@ -112,15 +121,39 @@ def measure_start(events):
 
 
 def measure(bench, rounds):
+    """For each rate, runs that are watched and not, in alternation."""
     found = []
     for rate in RATES:
         pairs = []
-        with bench.Truth() as truth:
+        server, address = bench.start_truth()
+        try:
             for turn in range(rounds):
                 order = [True, False] if turn % 2 == 0 else [False, True]
-                pair = {watched: run(bench, truth.url, rate, watched) for watched in order}
-                pairs.append(pair)
-                print(f"  {rate}/s round {turn + 1}: dispatch lag p99 {pair[True]['lag_us']:.1f} us watched, "
-                      f"{pair[False]['lag_us']:.1f} us not", file=sys.stderr)
+                pair = {watched: run(bench, f"http://{address}/", rate, watched) for watched in order}
+                pairs.append({"watched": pair[True], "alone": pair[False]})
+                print(f"  {rate}/s round {turn + 1}: dispatch lag p99 {pair[True]['lag_p99_us']:.1f} us watched, "
+                      f"{pair[False]['lag_p99_us']:.1f} us not; beside the worker {pair[True]['beside_worker']:.2%}, "
+                      f"{pair[False]['beside_worker']:.2%}; frames {max(pair[True]['frames_ms'], default=0):.0f} ms late",
+                      file=sys.stderr)
+        finally:
+            server.terminate()
+            server.wait()
         found.append({"rate": rate, "pairs": pairs})
     return found
+
+
+def page(found):
+    lines = ["", "## A run that is watched", "",
+             "A screen of 120 x 40 and one browser, beside `--quiet`, in alternation. Processor time is that of all threads "
+             "but the worker's, of one processor, and holds what stores the record. A frame is late by the time between the "
+             "end of a second and the first frame that shows all that was due in it.", "",
+             "| rate | dispatch lag p99, ratio median | min – max | processor watched | alone | frames late, median | most | pairs |",
+             "|---|---|---|---|---|---|---|---|"]
+    for one in found:
+        pairs = one["pairs"]
+        ratios = [pair["watched"]["lag_p99_us"] / pair["alone"]["lag_p99_us"] for pair in pairs]
+        frames = [late for pair in pairs for late in pair["watched"]["frames_ms"]]
+        used = [statistics.median(pair[who]["beside_worker"] for pair in pairs) for who in ("watched", "alone")]
+        lines.append(f"| {one['rate']:,}/s | {statistics.median(ratios):.2f} | {min(ratios):.2f} – {max(ratios):.2f} | "
+                     f"{used[0]:.2%} | {used[1]:.2%} | {statistics.median(frames):.0f} ms | {max(frames):.0f} ms | {len(pairs)} |")
+    return lines

@@ -25,7 +25,7 @@ use screen::{LEAST, draw};
 
 /// Time between two looks at keys and news.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time between two frames.
+/// Time between two frames, at least.
 const FRAME: Duration = Duration::from_millis(100);
 /// A terminal that takes no output is given up after so long.
 const LEFT_WITHIN: Duration = Duration::from_secs(1);
@@ -92,9 +92,9 @@ struct Viewer {
 }
 
 impl Viewer {
-    /// Draws until nothing more comes.
+    /// Draws what changes until nothing more comes.
     fn show(&mut self, queue: &mut Queue) -> io::Result<()> {
-        let mut due = Instant::now();
+        let (mut due, mut is_stale) = (Instant::now(), true);
         loop {
             loop {
                 match queue.try_recv() {
@@ -102,14 +102,19 @@ impl Viewer {
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return Ok(()),
                 }
+                is_stale = true;
             }
-            if Instant::now() >= due {
+            if is_stale && Instant::now() >= due {
                 self.view.refresh();
                 self.terminal.draw(|frame| draw(frame, &self.view))?;
-                due = Instant::now() + FRAME;
+                (due, is_stale) = (Instant::now() + FRAME, false);
             }
-            if event::poll(LOOK)? && is_end(&event::read()?) {
-                (self.stop)();
+            if event::poll(LOOK)? {
+                let input = event::read()?;
+                is_stale |= matches!(input, Input::Resize(..));
+                if is_end(&input) {
+                    (self.stop)();
+                }
             }
         }
     }
