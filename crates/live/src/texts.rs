@@ -57,14 +57,20 @@ impl RunView {
         text
     }
 
-    /// Whether the generator or the target makes operations slow. The verdict on the generator needs the slowest
-    /// operations of the whole trial: this only points to it.
+    /// Whether the generator takes a part in the times that would count. The verdict on it needs the slowest operations of
+    /// the whole trial: this only points to it.
+    pub fn is_late(&self) -> bool {
+        self.lateness.share() >= 0.01
+    }
+
+    /// Whether the generator or the target makes operations slow.
     pub fn generator_text(&self) -> String {
         if self.lateness.time_ns == 0 {
             return String::new();
         }
         format!(
-            "generator: dispatch lag is {} of the response times, at most {}",
+            "generator {}: dispatch lag is {} of the response times, at most {}",
+            if self.is_late() { "late" } else { "on time" },
             number::percent(self.lateness.share()),
             number::duration(self.lateness.max_ns)
         )

@@ -117,7 +117,7 @@ impl<'a> State<'a> {
             phase: view.phase_text(),
             over: view.phase_share(),
             place: view.place_text(),
-            generator: (view.generator_text(), view.lateness.share() >= 0.01),
+            generator: (view.generator_text(), view.is_late()),
             last: last(view),
             what: match view.span() {
                 WindowSpan::ResponseTime => "response time",

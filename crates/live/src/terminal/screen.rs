@@ -67,7 +67,7 @@ fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
     let gauge = Gauge::default().ratio(view.phase_share().unwrap_or(0.0)).label(label);
     frame.render_widget(gauge.gauge_style(Style::new().fg(Color::Blue).bg(Color::Black)), bar);
     let text = Line::from(view.generator_text());
-    let is_late = view.lateness.share() >= 0.01;
+    let is_late = view.is_late();
     frame.render_widget(if is_late { text.yellow() } else { text.dim() }, generator);
 }
 
