@@ -41,3 +41,4 @@ mod shares;
 mod stalls;
 mod steadiness;
 mod systems;
+mod traces;
