@@ -54,7 +54,7 @@ fn table(id: &'static str, title: String, listed: &[ListedOperation], run: &Run)
         let template = run.trace_url.as_deref();
         let link = template.zip(trace_id.as_deref()).and_then(|(url, id)| trace::link(url, id));
         table.row([
-            number::duration(one.at_ns.unsigned_abs()),
+            format!("{:.3} s", one.at_ns as f64 / 1e9),
             one.step.clone().unwrap_or_else(|| one.operation.clone()),
             number::duration(one.response_time_ns),
             parts(one),

@@ -85,6 +85,43 @@ fn a_traced_request_carries_the_ids_of_its_call() {
 }
 
 #[test]
+fn requests_that_follow_a_redirect_have_the_ids_of_their_operation() {
+    let mut planned = crate::http1::stand::planned("http = { path = \"/\", follow = 2 }");
+    planned.is_traced = true;
+    let operation = drivers::http1::compile::operation(&planned).expect("it compiles");
+    let ids = plan::trace::TraceContext {
+        trace_id: 0xabc_u128.try_into().expect("not 0"),
+        parent_id: 0xdef_u64.try_into().expect("not 0"),
+    };
+    run(async {
+        let (mut conversation, mut peer) = memory(1024);
+        let call = engine::driver::Call { trace: Some(ids), ..crate::http1::stand::call(0) };
+        let mut exchange = exchange(&operation);
+        operation.encode(&mut conversation, &call);
+        let serve = async {
+            let mut seen = Vec::new();
+            for answer in [
+                &b"HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"[..],
+                b"HTTP/1.1 307 X\r\nlocation: /c\r\ncontent-length: 0\r\n\r\n",
+                OK,
+            ] {
+                let head = String::from_utf8(peer.read_head().await).expect("text");
+                seen.extend(
+                    head.lines().find(|line| line.starts_with("traceparent")).map(str::to_owned),
+                );
+                peer.send(&[answer]).await;
+            }
+            seen
+        };
+        let asking = operation.perform(&mut conversation, &mut exchange);
+        let (outcome, seen) = tokio::join!(asking, serve);
+        assert_eq!(outcome, Outcome::Succeeded);
+        let line = format!("traceparent: 00-{:032x}-{:016x}-01", 0xabc, 0xdef);
+        assert_eq!(seen, [line.as_str(); 3]);
+    });
+}
+
+#[test]
 fn a_header_of_the_experiment_beside_a_traced_one_is_refused() {
     for text in [
         "http = { header = { Traceparent = \"00-1-2-01\" } }",
