@@ -39,7 +39,8 @@ macro_rules! drivers {
                     $($name => {
                         let driver = <$driver>::default();
                         let (alpn, multiplexes) = (driver.alpn(), driver.multiplexes());
-                        ProtocolTraits { scheme: [$($scheme),+][0], alpn, multiplexes }
+                        let carries_traces = driver.carries_traces();
+                        ProtocolTraits { scheme: [$($scheme),+][0], alpn, multiplexes, carries_traces }
                     })+
                     unknown => ProtocolTraits::plain(unknown),
                 }

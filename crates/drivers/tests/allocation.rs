@@ -247,7 +247,7 @@ async fn allocations_of_stream(table: &str, operations: u64) -> u64 {
 }
 
 /// What a whole trial of so many operations on four connections allocates, in virtual time.
-fn allocations_of_trial(operations: u64) -> u64 {
+fn allocations_of_trial(operations: u64, trace_share: Option<f64>) -> u64 {
     const BETWEEN: u64 = 10_000;
     let clock = Virtual::new();
     let network = MemoryNetwork::new();
@@ -258,13 +258,14 @@ fn allocations_of_trial(operations: u64) -> u64 {
             serve_after(stream, async || clock.sleep_until(clock.now() + BETWEEN).await).await;
         }
     });
-    let arm = arm(operations);
+    let arm = arm(operations, trace_share.is_some());
     let setup = Setup {
         driver: Arc::new(Http1),
         arm: &arm,
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: String::new,
+        trace_share,
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
@@ -278,7 +279,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
     so_far() - before
 }
 
-fn arm(operations: u64) -> Arm {
+fn arm(operations: u64, is_traced: bool) -> Arm {
     Arm {
         name: "all".to_owned(),
         factors: BTreeMap::new(),
@@ -296,9 +297,10 @@ fn arm(operations: u64) -> Arm {
             workers: Some(1),
             busy_poll: false,
         },
-        operations: vec![stand::planned(
-            "http = { method = \"POST\", path = \"/a\", body = \"end\" }",
-        )],
+        operations: vec![plan::operation::Operation {
+            is_traced,
+            ..stand::planned("http = { method = \"POST\", path = \"/a\", body = \"end\" }")
+        }],
         services: Vec::new(),
         system: None,
         observers: Vec::new(),
@@ -346,7 +348,10 @@ fn a_warm_operation_allocates_nothing() {
     });
     // A window of the trial costs some allocations, however many operations it holds: 40,000 more
     // operations of 10 µs each on four connections are one window more.
-    allocations_of_trial(1_000);
-    let (few, many) = (allocations_of_trial(10_000), allocations_of_trial(50_000));
-    assert!(many < few + 400, "{few} allocations for 10,000 operations, {many} for 50,000");
+    allocations_of_trial(1_000, None);
+    for share in [None, Some(1.0)] {
+        let (few, many) =
+            (allocations_of_trial(10_000, share), allocations_of_trial(50_000, share));
+        assert!(many < few + 400, "{few} allocations for 10,000 operations, {many} for 50,000");
+    }
 }

@@ -83,6 +83,11 @@ pub trait Driver: Sized + Send + Sync + 'static {
         false
     }
 
+    /// Whether requests can carry a trace id ([`Call::trace`]).
+    fn carries_traces(&self) -> bool {
+        false
+    }
+
     /// A note on an operation for the end of the trial.
     fn note(&self, _operation: &Self::Operation) -> Option<String> {
         None

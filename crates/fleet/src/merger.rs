@@ -112,6 +112,10 @@ impl OutputMerger {
                 let kind = has_all.then(|| EventKind::Progress(self.whole_progress()));
                 kind.map(|kind| TrialOutput::Event(Event { kind, ..event })).into_iter().collect()
             }
+            // Long, and never the same twice.
+            kind @ EventKind::FailuresListed { .. } => {
+                vec![TrialOutput::Event(Event { kind, ..event })]
+            }
             kind if self.known.iter().any(|known| kind.repeats(known)) => Vec::new(),
             kind => {
                 self.known.push(kind.clone());

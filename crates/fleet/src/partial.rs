@@ -3,7 +3,7 @@
 use plan::plan::{Arm, TrialPlan};
 use plan::plan_share::PlanShare;
 use plan::planned_counts;
-use record::summary::{AgentFacts, InFlight};
+use record::summary::{AgentFacts, InFlight, Traces};
 use record::{
     FailureKind, GeneratorFacts, Layout, OperationTotals, OperationWindow, PoolFacts, Totals,
     TrialFacts, Window,
@@ -144,6 +144,11 @@ impl PartialTotals {
         facts.generator = GeneratorFacts::default();
         facts.kernel.clear();
         facts.first_failures.clear();
+        // Which of its operations were slow is lost with it; its failures so far are listed among the events.
+        let failures_total = facts.totals.total().failed;
+        if let Some(traces) = &mut facts.traces {
+            *traces = Traces { failures_total, ..Traces::default() };
+        }
         facts.agent = Some(agent);
         facts
     }

@@ -261,7 +261,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         failed: total.failed,
         abandoned: 0,
     };
-    let rate = planned as f64 / seconds;
+    let (rate, goodput) = (planned as f64 / seconds, total.succeeded as f64 / seconds);
     TrialSummary {
         index: 1,
         block: 1,
@@ -288,12 +288,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
             drain_ns: 12_000_000,
         },
         accounting,
-        rates: Rates {
-            offered: rate,
-            started: rate,
-            completed: rate,
-            goodput: total.succeeded as f64 / seconds,
-        },
+        rates: Rates { offered: rate, started: rate, completed: rate, goodput },
         in_flight: InFlight { mean: rate * total.response_time.mean_ns as f64 / 1e9, max: 203 },
         operations: vec![
             operation("home", drawn, |one| !one.search),
@@ -304,6 +299,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         observers: Vec::new(),
         first_failures: Vec::new(),
         agents: Vec::new(),
+        traces: None,
         journeys: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,

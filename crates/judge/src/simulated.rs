@@ -151,6 +151,8 @@ fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: Op) {
     let sample = Sample {
         operation: 0,
         index,
+        step: None,
+        trace: None,
         intended_at,
         dispatched_at: started_at,
         acquired_at: started_at,
@@ -200,6 +202,7 @@ fn facts(
         kernel: BTreeMap::new(),
         interrupted: false,
         first_failures: Vec::new(),
+        traces: None,
         agent: None,
         merged_from: 0,
         samples_dropped: 0,

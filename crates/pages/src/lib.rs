@@ -22,6 +22,7 @@ mod raw_files;
 pub mod stored;
 pub mod tables;
 pub mod terminal;
+mod traces;
 pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
@@ -59,6 +60,11 @@ pub const FORMATS: &[Format] = &[
     page("csv", "one line a window and operation", csv::write),
     page("junit", "JUnit's XML: a test case for the verdict and each criterion", junit::write),
     page("github", "annotations of GitHub Actions", github::write),
+    page(
+        "traces",
+        "JSON lines of the slowest and the failed operations, of a traced run",
+        traces::write,
+    ),
     page("k6", "as `k6 run --summary-export`, one object a trial", k6::write),
     page("k6-data", "what `handleSummary` of k6 gets, one object a trial", k6::write_data),
     raw("jtl", "JMeter's results, one line an operation", jtl::write),

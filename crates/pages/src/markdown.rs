@@ -76,8 +76,13 @@ pub fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&cells(table.columns.iter().map(|column| text(&column.title)).collect()));
     let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
     page.push_str(&cells(rule.map(str::to_owned).collect()));
-    for row in &table.rows {
-        page.push_str(&cells(row.iter().map(|one| cell(one)).collect()));
+    for (place, row) in table.rows.iter().enumerate() {
+        let mut shown: Vec<String> = row.iter().map(|one| cell(one)).collect();
+        let address = table.links.get(place).and_then(Option::as_ref);
+        if let Some((last, address)) = shown.last_mut().zip(address) {
+            *last = format!("[{last}](<{}>)", address.replace('|', "%7C").replace('\\', "%5C"));
+        }
+        page.push_str(&cells(shown));
     }
     if let Some(note) = &table.note {
         page.push_str(&format!("\n{}\n", text(note)));

@@ -6,7 +6,7 @@
 use record::summary::{Arm, Summary, TrialSummary};
 
 use super::tables::{Table, accounting, capacity, comparison, dose, journeys, observed};
-use super::tables::{outcome, parts, phases, run, scaling, times, trial, work};
+use super::tables::{outcome, parts, phases, run, scaling, times, traces, trial, work};
 
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,8 @@ pub fn sections(summary: &Summary) -> Vec<Section> {
         },
     ]);
     let shown = trials.iter().filter(|(_, one)| capacity::shows(summary, one));
-    sections.extend(shown.map(|(arm, one)| in_full(arm, one)));
+    sections
+        .extend(shown.flat_map(|(arm, one)| [in_full(arm, one), one_by_one(summary, arm, one)]));
     sections.push(Section {
         title: "Provenance".to_owned(),
         ..section("provenance", Rank::Detail, [run::provenance(summary)])
@@ -116,6 +117,13 @@ fn by_arm(summary: &Summary) -> impl Iterator<Item = Table> {
 fn in_full(arm: &Arm, one: &TrialSummary) -> Section {
     let (title, lead, trial) = (name(arm, one), trial::load(one), Some(one.index));
     Section { title, lead, trial, ..section("trial", Rank::Detail, trial::all(one)) }
+}
+
+/// Single operations of a trial.
+fn one_by_one(summary: &Summary, arm: &Arm, one: &TrialSummary) -> Section {
+    let (title, trial) = (format!("{}: single operations", name(arm, one)), Some(one.index));
+    let tables = traces::tables(one, &summary.run);
+    Section { title, trial, ..section("traces", Rank::Detail, tables) }
 }
 
 fn name(arm: &Arm, one: &TrialSummary) -> String {

@@ -7,7 +7,7 @@ use record::folder::Folder;
 use record::summary::{Finding, Judgement, Severity, Summary};
 
 use super::outline::{self, FEW_TRIALS, Rank, Section};
-use super::tables::{self, Table};
+use super::tables::{self, Table, traces};
 use judge::run_record::RunRecord;
 
 /// Whether escape sequences may be used.
@@ -48,10 +48,14 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
         others.into_iter().partition(|section| section.id == "trials");
     first.iter().for_each(|section| page.section(section, &brief));
     if !findings.is_empty() {
-        page.findings(summary, Some(LINES.saturating_sub(FOOT)));
+        let foot = FOOT + usize::from(traces::are_listed(summary));
+        page.findings(summary, Some(LINES.saturating_sub(foot)));
     }
     last.iter().for_each(|section| page.section(section, &brief));
     page.foot(summary, "");
+    if traces::are_listed(summary) {
+        page.text.push_str(LISTED);
+    }
     page.text
 }
 
@@ -64,7 +68,7 @@ pub fn full(summary: &Summary, colour: Colour) -> String {
         match section.id {
             "findings" => page.findings(summary, None),
             "provenance" | DOSES => {}
-            "trial" if trials > FEW_TRIALS => {}
+            "trial" | "traces" if trials > FEW_TRIALS => {}
             _ => page.section(&section, &whole),
         }
     }
@@ -78,6 +82,8 @@ pub fn full(summary: &Summary, colour: Colour) -> String {
 pub const LINES: usize = 40;
 /// Lines below the findings: the run, and, printed by the binary, where its pages are.
 pub const FOOT: usize = 4;
+/// Where single operations are listed.
+const LISTED: &str = "slow and failed operations by trace id: `report --full`, `--format traces`\n";
 /// Lines that findings get at least, however long the other sections are.
 const ROOM: usize = 4;
 

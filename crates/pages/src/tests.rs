@@ -2,7 +2,9 @@ use std::io::{self, Read, Write};
 
 use record::event::{Event, EventKind};
 use record::folder::{Folder, MemoryFolder, TrialHeader, TrialWriter, names};
-use record::summary::{Finding, Grade, Judgement, Model, Severity, Summary, Validity};
+use record::summary::{
+    Finding, Grade, Judgement, ListedOperation, Model, Severity, Summary, Traces, Validity,
+};
 use record::{FailureKind, Layout, OperationWindow, RawSample, Totals, Window};
 
 use super::*;
@@ -52,8 +54,16 @@ fn sample(index: u64, failure: Option<FailureKind>) -> RawSample {
 
 fn written(format: &str) -> String {
     let mut out = Vec::new();
-    Format::named(format).unwrap().write(&example::record(), &folder(), &mut out).unwrap();
+    let mut record = example::record();
+    if format == "traces" {
+        record.summary.arms[0].trials[0].traces = Some(traced());
+    }
+    Format::named(format).unwrap().write(&record, &folder(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+fn traced() -> Traces {
+    Traces { slowest: vec![ListedOperation::default()], ..Traces::default() }
 }
 
 /// The same load, closed, with an unsupported quantile and no criterion.

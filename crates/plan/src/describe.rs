@@ -8,11 +8,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think};
+use crate::number;
 use crate::operation::{Operation, RowOrder, TargetOf};
 use crate::plan::{Arm, Plan};
 use crate::printable::printable;
 use crate::process::Start;
 use crate::ramp::UserStage;
+use crate::trace::Trace;
 use crate::units::{format_duration, format_rate};
 
 /// More trials than this are not listed individually.
@@ -52,6 +54,9 @@ impl Plan {
         if self.adaptive.is_some() {
             out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
         }
+        if let Some(trace) = &self.trace {
+            out.field("trace", &traced(trace, self));
+        }
         if self.is_duet() {
             out.field("duet", DUET);
         }
@@ -66,6 +71,24 @@ impl Plan {
         out.trials(self);
         out.0.lines().map(|line| self.secrets.redact(line) + "\n").collect()
     }
+}
+
+/// Which operations carry a trace id, and where a trace is shown.
+fn traced(trace: &Trace, plan: &Plan) -> String {
+    let operations = || plan.arms.iter().flat_map(|arm| &arm.operations);
+    let mut names: Vec<&str> = Vec::new();
+    for operation in operations().filter(|operation| operation.is_traced) {
+        if !names.contains(&operation.name.as_str()) {
+            names.push(&operation.name);
+        }
+    }
+    let which = match operations().all(|operation| operation.is_traced) {
+        true => "every operation".to_owned(),
+        false => names.join(", "),
+    };
+    let share = number::percent(trace.share);
+    let shown = trace.url.iter().map(|url| format!("; shown at {url}"));
+    format!("a trace id on {share} of {which}{}", shown.collect::<String>())
 }
 
 /// Text that grows by lines.

@@ -24,6 +24,7 @@ pub mod request_list;
 pub mod rows;
 pub mod target;
 pub mod template;
+pub mod trace;
 // the plan made from it,
 pub mod adaptive;
 mod describe;

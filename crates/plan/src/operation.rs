@@ -31,6 +31,9 @@ pub struct Operation {
     /// Whether a connection carries several operations of this protocol at the same time.
     #[serde(skip)]
     pub multiplexes: bool,
+    /// Whether its requests may carry a trace id: the file has `[trace]`, and the protocol has a place for it.
+    #[serde(skip)]
+    pub is_traced: bool,
     /// Its target.
     pub target: TargetOf,
     /// The protocol's table with factors and environment filled in, and spans for diagnostics. For `requests` from a
@@ -75,6 +78,7 @@ impl Operation {
             weight: 1.0,
             protocol: "http".to_owned(),
             multiplexes: false,
+            is_traced: false,
             target: TargetOf::Fixed(0),
             table: Table::default(),
             expect: None,
@@ -219,12 +223,14 @@ pub struct ProtocolTraits<'a> {
     pub alpn: Option<&'static str>,
     /// Whether a connection carries several operations at the same time.
     pub multiplexes: bool,
+    /// Whether requests of this protocol can carry a trace id.
+    pub carries_traces: bool,
 }
 
 impl<'a> ProtocolTraits<'a> {
     /// The properties of a protocol of which only the name is known.
     pub fn plain(protocol: &'a str) -> Self {
-        Self { scheme: protocol, alpn: None, multiplexes: false }
+        Self { scheme: protocol, alpn: None, multiplexes: false, carries_traces: false }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::operation::Operation;
 use crate::process::{Observer, Service, System};
 use crate::secret::Secrets;
 use crate::target::Target;
+use crate::trace::Trace;
 
 /// A whole experiment, checked and resolved. Its hash goes into every report.
 ///
@@ -37,6 +38,8 @@ pub struct Plan {
     pub keep_going: bool,
     /// When measure phases are checked for an early end (`--adaptive`).
     pub adaptive: Option<Adaptive>,
+    /// Trace ids of the operations, if they carry any.
+    pub trace: Option<Trace>,
     /// Combinations of levels; at least one.
     pub arms: Vec<Arm>,
     /// The trials in order of execution.
@@ -168,6 +171,7 @@ impl Plan {
             fail_fast: false,
             keep_going: false,
             adaptive: None,
+            trace: None,
             arms: vec![arm],
             trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed, duet: false }],
             spare: 0,
@@ -220,6 +224,9 @@ impl Plan {
         if let Some(adaptive) = &self.adaptive {
             plain["adaptive"] = json!(adaptive);
         }
+        if let Some(trace) = &self.trace {
+            plain["trace"] = json!(trace);
+        }
         if self.is_duet() {
             plain["duet"] = true.into();
         }
@@ -229,8 +236,8 @@ impl Plan {
         self.secrets.redact_json(plain)
     }
 
-    /// SHA-256 of everything that decides the result: of the redacted plan without the number of workers; 64
-    /// hexadecimal digits.
+    /// SHA-256 of everything that decides the result: of the redacted plan without the number of workers and the
+    /// address of traces; 64 hexadecimal digits.
     pub fn hash(&self) -> String {
         let mut json = self.to_json();
         let arms = json.get_mut("arms").and_then(Value::as_array_mut);
@@ -238,6 +245,9 @@ impl Plan {
             if let Some(load) = arm.get_mut("load").and_then(Value::as_object_mut) {
                 load.remove("workers");
             }
+        }
+        if let Some(trace) = json.get_mut("trace").and_then(Value::as_object_mut) {
+            trace.remove("url");
         }
         hash::hex(&[hash::canonical(&json).as_bytes()])
     }

@@ -24,6 +24,7 @@ use crate::journey::Memory;
 use crate::nonce;
 use crate::randomness::{RandomStream, below, draw, spread};
 use crate::rows::Rows;
+use crate::trace::TraceContext;
 use crate::units;
 
 /// One operation about to be performed: everything that its templates may refer to.
@@ -43,6 +44,8 @@ pub struct Call {
     pub seed: u64,
     /// CLOCK_MONOTONIC nanoseconds just before encoding, for `{{nonce}}`.
     pub now: u64,
+    /// What its requests carry, where they are traced.
+    pub trace: Option<TraceContext>,
     /// What its journey remembers; `None` for an operation on its own.
     pub memory: Option<Rc<Memory>>,
 }

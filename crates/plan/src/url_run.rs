@@ -10,6 +10,7 @@ use crate::diagnostic::Span;
 use crate::plan::Plan;
 use crate::secret::{is_authorising, variable};
 use crate::target::{has_credentials, without_credentials};
+use crate::trace;
 use crate::units;
 
 /// Default length of the measure phase for a run of one address.
@@ -62,6 +63,10 @@ pub struct UrlRun {
     pub key: Option<String>,
     /// `--insecure`.
     pub insecure: bool,
+    /// `--traceparent`.
+    pub traceparent: Option<String>,
+    /// `--trace-url`.
+    pub trace_url: Option<String>,
     /// `--criterion`, each.
     pub criteria: Vec<String>,
     /// Whether the rate is only the first of a search.
@@ -97,6 +102,9 @@ impl UrlRun {
         check("arrivals", &self.arrivals, "poisson or constant", is_spacing);
         check("timeout", &self.timeout, units::DURATION, duration);
         check("warm-up", &self.warm_up, "a duration such as 5s, or auto", is_warm_up);
+        check("traceparent", &self.traceparent, "a share such as 25%, at most 100%", is_share);
+        let template = "an address such as https://traces.example/trace/{trace_id}";
+        check("trace-url", &self.trace_url, template, is_trace_url);
         let headers = self.headers.iter().filter(|header| split_header(header).is_none());
         problems.extend(headers.map(|header| {
             // The text after a space may be a credential.
@@ -166,6 +174,10 @@ impl UrlRun {
         section(&mut out, "", &self.head(&url));
         section(&mut out, "[target]", &self.target(origin));
         section(&mut out, "[load]", &self.load());
+        let trace = given(&[("share", &self.traceparent), ("url", &self.trace_url)]);
+        if !trace.is_empty() {
+            section(&mut out, "[trace]", &trace);
+        }
         section(&mut out, "[[operation]]", &[("http", self.operation(path, secrecy))]);
         Ok(out)
     }
@@ -273,6 +285,14 @@ fn is_spacing(text: &str) -> bool {
 
 fn is_warm_up(text: &str) -> bool {
     text == "auto" || units::parse_duration(text).is_some()
+}
+
+fn is_share(text: &str) -> bool {
+    units::parse_percentage(text).is_some_and(|share| share > 0.0 && share <= 1.0)
+}
+
+fn is_trace_url(text: &str) -> bool {
+    trace::problem(text).is_none()
 }
 
 fn is_think(text: &str) -> bool {

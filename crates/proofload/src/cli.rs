@@ -198,6 +198,12 @@ pub struct PlanFlags {
     /// Override one value of the file, such as load.rate=200/s; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Send a W3C trace id with this share of the operations, and list the slowest and the failed [default: 100%]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "100%")]
+    pub traceparent: Option<String>,
+    /// Where a trace is shown, such as https://traces.example/trace/{trace_id}; makes links
+    #[arg(long, value_name = "URL")]
+    pub trace_url: Option<String>,
     /// Rehearse: at most 15 s of measuring; criteria are shown, none passes
     #[arg(long)]
     pub quick: bool,

@@ -341,6 +341,7 @@ fn setups<'t>(
             trial,
             wall_clock: instant_text(),
             calendar: instant_text,
+            trace_share: plan.trace.as_ref().map(|trace| trace.share),
             keep_samples: options.keep_samples.then_some(SAMPLES_WAITING),
             real_time: options.real_time,
             share: options.share_run.share,

@@ -301,7 +301,7 @@ impl LiveView {
         self.send(|| News::Note(text.to_string()));
         match (&self.screen, &self.style) {
             (_, Style::Silent) => {}
-            (Some(_), _) => self.said.push(text.into()),
+            (Some(_), _) => self.said.push(text),
             (None, _) => self.write(&format!("{text}\n")),
         }
     }

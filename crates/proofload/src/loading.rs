@@ -107,6 +107,8 @@ fn reload(
         adaptive: asked.adaptive,
         warm_up: asked.warm_up.clone(),
         workers: asked.workers.clone(),
+        traceparent: asked.traceparent.clone(),
+        trace_url: asked.trace_url.clone(),
         each_arm_alone: asked.each_arm_alone,
     };
     let parsed = match &asked.text {
@@ -165,6 +167,8 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
         adaptive: options.adaptive,
         warm_up: options.warm_up.clone(),
         workers: options.workers.clone(),
+        traceparent: options.traceparent.clone(),
+        trace_url: options.trace_url.as_ref().map(|url| plan.secrets.redact(url)),
         each_arm_alone: options.each_arm_alone,
     }
 }
@@ -181,8 +185,10 @@ fn load_url(args: &RunArgs, options: Options) -> Result<LoadedExperiment, Proble
     let run = UrlRun { is_search: options.each_arm_alone, ..url_run(args) };
     let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
-    // The equivalent file already contains criteria and warm-up.
-    let options = Options { criteria: Vec::new(), warm_up: None, ..options };
+    // The equivalent file already contains them.
+    let (traceparent, trace_url) = (None, None);
+    let options =
+        Options { criteria: Vec::new(), warm_up: None, traceparent, trace_url, ..options };
     let world = (Surroundings::here(), Installed::here());
     let mut parsed = parse("flags", &text, world, &options)?;
     run.protect(&mut parsed.experiment.plan);
@@ -221,6 +227,8 @@ fn options(flags: &PlanFlags) -> Options {
         adaptive: flags.adaptive,
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),
+        traceparent: flags.traceparent.clone(),
+        trace_url: flags.trace_url.clone(),
         each_arm_alone: false,
     }
 }
@@ -272,6 +280,8 @@ fn url_run(args: &RunArgs) -> UrlRun {
         cert: connection.cert.as_deref().map(text),
         key: connection.key.as_deref().map(text),
         insecure: connection.insecure,
+        traceparent: args.plan.traceparent.clone(),
+        trace_url: args.plan.trace_url.clone(),
         criteria: args.plan.criteria.clone(),
         is_search: false,
     }

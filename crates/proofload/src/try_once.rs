@@ -145,6 +145,7 @@ fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
         trial: trial.index,
         seed: trial.seed,
         now,
+        trace: None,
         memory: memory.map(Rc::clone),
     };
     let mut tries: Vec<Try> = Vec::new();

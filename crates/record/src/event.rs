@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Accounting;
+use crate::summary::{Accounting, ListedOperation};
 use crate::trial::EarlyEnd;
 
 /// Phases of a trial, in order.
@@ -76,6 +76,11 @@ pub enum EventKind {
         kind: String,
         /// What exactly.
         detail: String,
+    },
+    /// Operations that failed, one by one, where the run is traced.
+    FailuresListed {
+        /// Some of those that ended since the last such event.
+        failures: Vec<ListedOperation>,
     },
     /// A limit of this machine or of the plan was reached for the first time.
     LimitReached {

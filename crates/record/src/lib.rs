@@ -18,16 +18,21 @@ mod sample;
 mod stored;
 pub mod summary;
 mod totals;
+mod trace_id;
 mod trial;
 mod window;
 
 pub use error::RecordError;
 pub use failure::FailureKind;
-pub use recorder::{AllFailed, Batch, Failures, PhaseBounds, RawSample, Recorder, Streak};
+pub use recorder::{
+    AllFailed, Batch, Failures, ListedSample, ListedSamples, Listing, PhaseBounds, RawSample,
+    Recorder, StepPlace, Streak,
+};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
 pub use totals::{
     BeforeMeasure, ItemTotals, JourneyLayout, JourneyTotals, Layout, MixNames, OperationTotals,
     StepOutcome, StepTotals, TailBreakdown, Totals,
 };
+pub use trace_id::TraceId;
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, TrialFacts};
 pub use window::{LateTime, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};

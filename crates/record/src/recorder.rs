@@ -1,6 +1,7 @@
 //! The single writer of one worker: counts samples, fills windows, hands them over.
 
 mod batch;
+mod listed;
 mod streak;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,8 @@ use crate::window::{LateTime, OpenWindows, WindowSpan};
 use crate::{FailureKind, Layout, Outcome, Sample, StepOutcome, Totals};
 use batch::SampleSpans;
 pub use batch::{Batch, RawSample};
+use listed::Lister;
+pub use listed::{ListedSample, ListedSamples, Listing, StepPlace};
 pub use streak::{AllFailed, Failures, Streak};
 
 /// Bounds of the measure phase on the trial's clock, and the length of a window. Nanoseconds.
@@ -47,6 +50,8 @@ pub struct Recorder {
     seen_failures: Vec<bool>,
     first_failures: Vec<(usize, FailureKind, String)>,
     samples: Option<(SampleSpans, Vec<RawSample>)>,
+    /// Where the run is traced.
+    lister: Option<Box<Lister>>,
 }
 
 /// Histograms of the window that is filled now, by operation.
@@ -104,7 +109,14 @@ impl Recorder {
             seen_failures: vec![false; all * FailureKind::ALL.len()],
             first_failures: Vec::new(),
             samples: keep_samples.then(|| (SampleSpans::of(layout), Vec::new())),
+            lister: None,
         }
+    }
+
+    /// The same, and it lists operations.
+    #[must_use]
+    pub fn listing(self, listing: Option<Listing>) -> Self {
+        Self { lister: listing.map(|listing| Box::new(Lister::new(listing))), ..self }
     }
 
     /// Memory of one recorder in bytes, with a window under way to the disk; what grows with the load
@@ -171,6 +183,9 @@ impl Recorder {
         if let Some((spans, samples)) = self.samples.as_mut().filter(|_| is_operation) {
             samples.push(RawSample::new(sample, self.phases.measure_from, spans));
         }
+        if let Some(lister) = self.lister.as_mut().filter(|_| is_operation) {
+            lister.end(sample);
+        }
     }
 
     /// An operation was planned and never begun.
@@ -211,6 +226,11 @@ impl Recorder {
             lateness: since.lateness,
             streak: self.streak.clone(),
             first_failures: std::mem::take(&mut self.first_failures),
+            listed_failures: self
+                .lister
+                .as_mut()
+                .map(|one| one.take_failures())
+                .unwrap_or_default(),
             samples: self
                 .samples
                 .as_mut()
@@ -222,6 +242,11 @@ impl Recorder {
     /// The totals, when everything has ended. Whatever was not rolled yet is lost to the windows: roll first.
     pub fn finish(self) -> Totals {
         self.totals
+    }
+
+    /// What it lists, when everything has ended; failures that were not rolled yet are lost: roll first.
+    pub fn take_listed(&mut self) -> Option<ListedSamples> {
+        self.lister.take().map(|lister| lister.finish())
     }
 
     /// Counts an operation as planned and gives its window; `None` outside the measure phase.

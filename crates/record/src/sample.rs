@@ -2,7 +2,7 @@
 //!
 //! Not here: any judgement of the outcome; a failed operation is data.
 
-use crate::FailureKind;
+use crate::{FailureKind, StepPlace, TraceId};
 
 /// Spans a sample can carry beside its five instants (`connect`, `tls`, each protocol's own, and the parts that a
 /// target tells of).
@@ -62,6 +62,10 @@ pub struct Sample<'a> {
     pub operation: usize,
     /// Its place in the schedule (k of the k-th arrival).
     pub index: u64,
+    /// The step of a journey that it is, where operations are listed.
+    pub step: Option<StepPlace>,
+    /// The trace id that its request carried.
+    pub trace: Option<TraceId>,
     /// When the schedule says that it begins.
     pub intended_at: u64,
     /// When the generator took it up.

@@ -10,11 +10,13 @@ mod comparison;
 mod counted;
 mod generator;
 mod journey;
+mod load;
 mod part;
 mod placement;
 mod scaling;
 mod scheduling;
 mod system;
+mod traces;
 
 use std::collections::BTreeMap;
 
@@ -30,11 +32,13 @@ pub use comparison::{BlockPoint, Change, Comparison, Shares, Shift, Sides};
 pub use counted::CountsFor;
 pub use generator::{Generator, TailShare};
 pub use journey::Journey;
+pub use load::{Load, Model};
 pub use part::Part;
 pub use placement::Placement;
 pub use scaling::{Scaling, ScalingPoint};
 pub use scheduling::{Scheduling, SchedulingPolicy, SchedulingReason};
 pub use system::{Expectation, Observer, Process, System};
+pub use traces::{FAILURES_LISTED, FAILURES_SHOWN, ListedOperation, SLOWEST_LISTED, Traces};
 
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
@@ -117,6 +121,9 @@ pub struct Run {
     /// Shares that it was merged from; 0 where one machine performed it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shares: u32,
+    /// Where a trace is shown: an address with `{trace_id}` in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_url: Option<String>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -210,6 +217,9 @@ pub struct TrialSummary {
     /// The machines that performed it together; empty where it was one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Agent>,
+    /// The operations that it lists one by one; none where it was not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
 }
 
 impl TrialSummary {
@@ -230,38 +240,6 @@ pub struct FirstFailure {
     pub kind: String,
     /// What was seen of it, in words of the target or of ours.
     pub seen: String,
-}
-
-/// Which model of load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Model {
-    /// Starts are independent of answers.
-    Open,
-    /// Each connection starts when it has its answer.
-    Closed,
-    /// Closed, with think time.
-    Users,
-}
-
-/// What was offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Load {
-    /// Which model.
-    pub model: Model,
-    /// Arrival process of an open load: `constant`, `poisson`, `stages`, `burst`, `replay`.
-    pub arrivals: Option<String>,
-    /// Mean planned rate of an open load.
-    pub offered_rate: Option<f64>,
-    /// Connections: the number of a closed load, the limit of an open one.
-    pub connections: u32,
-    /// Operations that each of them carries at a time, where those are several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub streams: Option<u32>,
-    /// Users of a users load.
-    pub users: Option<u32>,
-    /// Generator threads.
-    pub workers: u32,
 }
 
 /// Length of each phase.

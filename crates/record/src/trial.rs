@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Totals;
 use crate::summary::{
     AgentFacts, FirstFailure, InFlight, Load, Observer, Phases, Placement, Scheduling, System,
+    Traces,
 };
 
 /// The facts of one executed trial.
@@ -78,6 +79,9 @@ pub struct TrialFacts {
     /// What was seen of the first failure of each kind.
     #[serde(default)]
     pub first_failures: Vec<FirstFailure>,
+    /// The operations that it lists one by one; none where it was not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
     /// Whose share of the trial this is, where several machines perform it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentFacts>,

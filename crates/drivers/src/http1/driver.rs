@@ -49,6 +49,10 @@ impl Driver for Http1 {
         compile::parts::named(table)
     }
 
+    fn carries_traces(&self) -> bool {
+        true
+    }
+
     fn note(&self, operation: &Operation) -> Option<String> {
         operation.check.reported_times.note()
     }

@@ -3,7 +3,8 @@
 //! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
 //! (`conversation`), reads an answer (`answer`, `codec`), and the operation checks it
 //! (`operation`, `answer_check`, `expect`). Where the plan says so, the operation follows redirects (`redirect`), and
-//! carries the cookies of its journey (`cookies`); it may go to an address that an answer named (`address`). `probe` does the same once, and shows everything.
+//! carries the cookies of its journey (`cookies`); it may go to an address that an answer named (`address`),
+//! and carry a trace id (`traceparent`). `probe` does the same once, and shows everything.
 //!
 //! Not here: connecting and TLS (see `engine::transport`), HTTP/2.
 
@@ -21,6 +22,7 @@ pub mod probe;
 pub mod redirect;
 pub mod reported_times;
 pub mod request;
+pub mod traceparent;
 
 /// This driver's own spans.
 pub(crate) const SPANS: &[&str] = &["first_byte", "redirects"];

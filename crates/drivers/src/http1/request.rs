@@ -12,7 +12,7 @@ use url::Url;
 
 use super::codec::field::is_text;
 use super::encoding::{basic, bearer, form_text, json_text, path, percent_encoded};
-use super::{address, cookies};
+use super::{address, cookies, traceparent};
 
 /// Literal bodies up to this size are sent in one write with the head; longer ones are sent from
 /// where they lie, so that connections do not each hold a copy.
@@ -52,6 +52,8 @@ pub enum Piece {
     Credentials(Credentials),
     /// The field `cookie` with the cookies of the journey, if any.
     Cookies,
+    /// The field `traceparent`, if the call has a trace id.
+    Trace,
     /// Length of the body in decimal.
     Length,
 }
@@ -186,6 +188,11 @@ impl Piece {
             Self::Location => out.extend_from_slice(context.location.as_bytes()),
             Self::Credentials(credentials) => credentials.append(context, rendered, out),
             Self::Cookies => context.append_cookies(out),
+            Self::Trace => {
+                if let Some(trace) = &context.call.trace {
+                    traceparent::append_line(trace, out);
+                }
+            }
             Self::Value(template) => {
                 let value = context.render(template, rendered);
                 out.extend(value.iter().map(|&byte| if is_text(byte) { byte } else { b' ' }));

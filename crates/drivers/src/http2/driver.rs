@@ -74,6 +74,10 @@ impl Driver for Http2 {
         true
     }
 
+    fn carries_traces(&self) -> bool {
+        true
+    }
+
     fn note(&self, operation: &Operation) -> Option<String> {
         operation.note()
     }

@@ -4,10 +4,12 @@ use bytes::Bytes;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, Parts, PathAndQuery};
 use http::{Method, Uri, Version};
+use plan::trace::TraceContext;
 
 use super::connection::{PreparedRequest, RenderBuffers, RequestOrigin};
 use crate::http1::compile::request::RequestDraft;
 use crate::http1::request::{Payload, Piece, RenderContext};
+use crate::http1::traceparent;
 
 /// What may stand in a request target of HTTP/1.1 as this instrument sends it, but not in a URI.
 const NOT_IN_A_URI: &[u8] = b"#<>`";
@@ -24,6 +26,8 @@ pub struct Request {
     path: Path,
     /// Whether the cookies of the journey go with it.
     cookies: bool,
+    /// Whether a trace id may go with it.
+    traced: bool,
     /// Instead of that of the target.
     authority: Option<Authority>,
     /// Fields that are the same for every call.
@@ -64,7 +68,8 @@ impl Request {
         };
         let (fields, rendered) = (HeaderMap::new(), Vec::new());
         let cookies = draft.sends_cookies();
-        let mut request = Self { method, path, cookies, authority: None, fields, rendered, body };
+        let (authority, traced) = (None, draft.traced);
+        let mut request = Self { method, path, cookies, traced, authority, fields, rendered, body };
         for (name, value) in draft.fields() {
             request.add(name, value)?;
         }
@@ -136,6 +141,9 @@ impl Request {
         if self.cookies {
             add_cookies(&mut head, context, memory)?;
         }
+        if let Some(trace) = context.call.trace.as_ref().filter(|_| self.traced) {
+            add_trace(&mut head, trace, memory)?;
+        }
         Ok(PreparedRequest { head, body })
     }
 }
@@ -153,6 +161,22 @@ fn add_cookies(
             .map_err(|error| format!("header cookie: {error}"))?;
         head.headers_mut().append(COOKIE, value);
     }
+    Ok(())
+}
+
+/// Adds the field `traceparent`.
+fn add_trace(
+    head: &mut http::Request<()>,
+    trace: &TraceContext,
+    memory: &mut RenderBuffers,
+) -> Result<(), String> {
+    const NAME: HeaderName = HeaderName::from_static(traceparent::NAME);
+    traceparent::append_value(trace, &mut memory.out);
+    let mut value = HeaderValue::from_maybe_shared(memory.take())
+        .map_err(|error| format!("header traceparent: {error}"))?;
+    // The value never comes again: the compression must not let it push out those that do.
+    value.set_sensitive(true);
+    head.headers_mut().append(NAME, value);
     Ok(())
 }
 

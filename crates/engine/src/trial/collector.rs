@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary::FirstFailure;
 use record::{
-    Batch, EarlyEnd, FailureKind, Layout, Streak, TrialFacts, Window, WindowAssembler, WindowSpan,
+    Batch, EarlyEnd, FailureKind, Layout, ListedSample, Streak, TrialFacts, Window,
+    WindowAssembler, WindowSpan,
 };
 use stats::{COARSE, Histogram};
 
 use super::completion_rate::CompletionRate;
+use super::failure_list::FailureList;
 use super::setup::progress_span;
 use super::{TrialOutput, facts};
 use crate::driver::Driver;
@@ -41,6 +43,8 @@ pub(super) struct Collector<'a> {
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
     first_failures: Vec<FirstFailure>,
+    /// Where the run is traced.
+    failure_list: Option<FailureList>,
     /// By worker: the outcomes of its operations, and the instant up to which they are known.
     streaks: Vec<(Streak, u64)>,
     interrupted: bool,
@@ -67,6 +71,7 @@ impl<'a> Collector<'a> {
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
             first_failures: Vec::new(),
+            failure_list: workload.listing().map(FailureList::new),
             streaks: vec![Default::default(); workload.workers],
             interrupted: false,
             ended_early: None,
@@ -153,6 +158,9 @@ impl<'a> Collector<'a> {
     pub(super) fn finish(&mut self, mut trial: TrialFacts, now: u64) -> TrialFacts {
         self.close();
         trial.first_failures = std::mem::take(&mut self.first_failures);
+        if let (Some(list), Some(traces)) = (&mut self.failure_list, &mut trial.traces) {
+            list.complete(traces);
+        }
         let accounting = facts::accounting(&trial.totals.total());
         self.event(now, EventKind::TrialFinished { accounting });
         trial
@@ -197,6 +205,7 @@ impl<'a> Collector<'a> {
                 self.event(now, EventKind::FailureSeen { operation, kind, detail });
             }
         }
+        self.list_failures(&batch.listed_failures, now);
         self.streaks[batch.worker] = (std::mem::take(&mut batch.streak), batch.until);
         self.emit_if_all_failed();
         let complete = self.assembler.as_mut().map(|assembler| assembler.add(&mut batch));
@@ -207,6 +216,15 @@ impl<'a> Collector<'a> {
             let samples = batch.samples.len() as u64;
             self.emit(TrialOutput::Samples(batch.samples));
             backlog.taken(batch.worker, samples);
+        }
+    }
+
+    fn list_failures(&mut self, failures: &[ListedSample], now: u64) {
+        let Some(list) = self.failure_list.as_mut().filter(|_| !failures.is_empty()) else {
+            return;
+        };
+        for event in list.add(failures, &self.layout, self.timeline.measure_from) {
+            self.event(now, event);
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use plan::load::Model;
 use plan::schedule::nanos;
-use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
+use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases, Traces};
 use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, TrialFacts};
 
 use super::host::TrialEnd;
@@ -79,10 +79,23 @@ pub(super) fn join<D: Driver>(
         died: None,
         faults: Vec::new(),
         first_failures: Vec::new(),
+        traces: traces(workload, reports),
         agent: None,
         merged_from: 0,
         confidence: stats::quantile::CONFIDENCE,
     }
+}
+
+/// The operations that are listed one by one; the collector adds the failures.
+fn traces<D: Driver>(workload: &Workload<D>, reports: &[WorkerReport]) -> Option<Traces> {
+    let listing = workload.listing()?;
+    let from = workload.timeline.measure_from;
+    let listed = || reports.iter().filter_map(|report| report.listed.as_ref());
+    let slowest = listed().flat_map(|one| &one.slowest);
+    let failures_total = listed().map(|one| one.failures_total).sum();
+    let mut traces = Traces { failures_total, ..Traces::default() };
+    traces.add_slowest(slowest.map(|one| one.named(&workload.layout, from)), listing.by);
+    Some(traces)
 }
 
 /// Adds that a trial was aborted.

@@ -6,13 +6,14 @@
 //! any judgement.
 //!
 //! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `preparation`, `polling`, `scheduling`,
-//! `supervisor` and `host`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`), and the facts at the
+//! `supervisor` and `host`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`, `failure_list`), and the facts at the
 //! end (`facts`, `observers`).
 
 mod collector;
 mod completion_rate;
 mod error;
 mod facts;
+mod failure_list;
 mod host;
 mod observers;
 mod polling;

@@ -123,6 +123,7 @@ async fn one<C: Clock, N: Network, D: Driver>(
         trial: setup.trial.index,
         seed: setup.trial.seed,
         now: clock.now(),
+        trace: None,
         memory: Some(Rc::clone(memory)),
     };
     let deadline = clock.now().saturating_add(nanos(setup.arm.load.timeout));

@@ -18,7 +18,7 @@ use super::host::TrialEnd;
 use crate::driver::{CompileContext, Driver};
 use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Endpoint;
-use crate::worker::{Backlog, PreparedOperation, StopSignals, Timeline, Workload};
+use crate::worker::{Backlog, PreparedOperation, StopSignals, Timeline, Tracing, Workload};
 
 /// A trial to be executed.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Setup<'a, D: Driver> {
     pub wall_clock: String,
     /// The time of day now, in the same form; the engine does not read the calendar.
     pub calendar: fn() -> String,
+    /// The part of the operations that carry a trace id, if any do.
+    pub trace_share: Option<f64>,
     /// How many raw samples of a worker may wait to be taken; `None` for no raw samples. Samples beyond the limit are
     /// dropped and counted.
     pub keep_samples: Option<u64>,
@@ -137,6 +139,7 @@ impl<D: Driver> Setup<'_, D> {
                     operation: compiled,
                     target: operation.target.clone(),
                     items: operation.items.len(),
+                    is_traced: operation.is_traced,
                 }),
                 Err(found) => problems.extend(found),
             }
@@ -181,9 +184,16 @@ impl<D: Driver> Setup<'_, D> {
                 Model::Open { .. } => u64::from(load.connections),
                 Model::Closed | Model::Users { .. } => u64::MAX,
             },
+            tracing: self.tracing(),
             samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
             load: load.clone(),
         }
+    }
+
+    /// How operations get trace ids; an arm none of whose operations can carry one lists nothing.
+    fn tracing(&self) -> Option<Tracing> {
+        let share = self.trace_share?;
+        self.arm.operations.iter().any(|one| one.is_traced).then(|| Tracing::new(share))
     }
 
     /// Names that samples refer to.

@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::Sender;
 
-use record::{Batch, EarlyEnd, PoolFacts, Totals};
+use record::{Batch, EarlyEnd, ListedSamples, PoolFacts, Totals};
 
 use super::either::either;
 use crate::stop::{EndSignal, StopSignal};
@@ -61,6 +61,8 @@ pub(crate) struct StopSignals {
 /// The result of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerReport {
+    /// The operations that it lists one by one, if any.
+    pub(crate) listed: Option<ListedSamples>,
     /// Counts and histograms.
     pub(crate) totals: Totals,
     /// Operations times nanoseconds of the measure phase.

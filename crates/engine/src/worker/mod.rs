@@ -6,7 +6,7 @@
 //!
 //! In reading order: what a worker gets (`workload`) and sends back (`message`), its share of the plan
 //! (`share`), the state that its tasks share (`state`, with `pool`, `slot_handle`, `gauge`), the sources of
-//! operations (`pacer`, `actors`, `journeys`), their execution (`slot`, `connections`, `address_use`, `watchdog`), the hand-over of
+//! operations (`pacer`, `actors`, `journeys`), their execution (`slot`, `connections`, `address_use`, `watchdog`, `tracing`), the hand-over of
 //! windows (`window_roller`, `backlog`), and the order of it all (`run`).
 
 mod actors;
@@ -26,6 +26,7 @@ mod slot;
 mod slot_handle;
 mod state;
 mod task;
+mod tracing;
 mod watchdog;
 mod window_roller;
 mod workload;
@@ -34,4 +35,5 @@ pub(crate) use backlog::Backlog;
 pub(crate) use either::{First, either};
 pub(crate) use message::{ConductorLink, Message, StopSignals, WorkerReport};
 pub(crate) use run::run_worker;
+pub(crate) use tracing::Tracing;
 pub(crate) use workload::{PreparedOperation, Timeline, Workload};

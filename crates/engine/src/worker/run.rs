@@ -131,6 +131,8 @@ fn abandoned(due: &DueOperation, now: u64) -> Sample<'static> {
     Sample {
         operation: due.assignment.operation,
         index: due.assignment.index,
+        step: None,
+        trace: None,
         intended_at: due.intended_at,
         dispatched_at: due.dispatched_at,
         acquired_at: now,
@@ -154,8 +156,9 @@ fn finish<C: Clock, N: Network, D: Driver>(
     state.close_pools(drained_at);
     state.gauge.close(drained_at, &state.phases());
     window_roller::hand_over(state, drained_at.max(state.phases().measure_to));
-    let recorder = state.take_recorder().ok_or("the recorder was taken twice")?;
+    let mut recorder = state.take_recorder().ok_or("the recorder was taken twice")?;
     Ok(WorkerReport {
+        listed: recorder.take_listed(),
         totals: recorder.finish(),
         in_flight_integral: state.gauge.integral(),
         area: state.gauge.area(),

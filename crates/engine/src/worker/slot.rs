@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use plan::load::Reuse;
-use record::{FailureKind, Outcome, Sample};
+use record::{FailureKind, Outcome, Sample, TraceId};
 
 use super::connections::{ConnectionGroup, ConnectionSet};
 use super::due_operation::{DueOperation, StepRef};
@@ -32,6 +32,8 @@ pub(super) struct Slot<C: Clock, N: Network, D: Driver> {
     checked: bool,
     exchange: Exchange<C>,
     detail: Option<String>,
+    /// What the request of the operation at hand carried.
+    trace: Option<TraceId>,
 }
 
 /// How a bounded wait ended.
@@ -59,8 +61,8 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         let connections = ConnectionSet::joining(&state, group);
         let mut exchange = Exchange::new(state.clock.clone());
         exchange.parts_after(state.workload.driver.span_names().len());
-        let (last, checked, detail) = (0, false, None);
-        Self { state, handle, number, connections, last, checked, exchange, detail }
+        let (last, checked, detail, trace) = (0, false, None, None);
+        Self { state, handle, number, connections, last, checked, exchange, detail, trace }
     }
 
     /// Performs one operation and records it, however it ends.
@@ -70,7 +72,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             std::mem::swap(&mut self.connections, connections);
             self.checked = false;
         }
-        self.detail = None;
+        (self.detail, self.trace) = (None, None);
         let items = self.state.workload.prepared[due.assignment.operation].items;
         self.exchange.clear(items);
         let mut call = self.call(&due);
@@ -191,6 +193,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             trial: state.workload.trial.index,
             seed: due.seed,
             now: 0,
+            trace: None,
             memory: step.and_then(|step| state.journeys.memory(step)),
         }
     }
@@ -206,6 +209,8 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         let Some(open) = &mut self.connections.streams[due.target] else {
             return (Outcome::Failed(FailureKind::Closed), None);
         };
+        call.trace = state.draw_trace(due.assignment.operation);
+        self.trace = call.trace.map(|trace| TraceId(trace.trace_id));
         call.now = state.clock.now();
         let operation = &workload.prepared[due.assignment.operation].operation;
         workload.driver.encode(operation, &mut open.stream, call);
@@ -285,10 +290,13 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
     }
 
     fn record(&self, due: &DueOperation, outcome: Outcome, started_at: u64, finished_at: u64) {
-        let exchange = &self.exchange;
+        let (exchange, state) = (&self.exchange, &*self.state);
+        let step = due.step.filter(|_| state.lists());
         let sample = Sample {
             operation: due.assignment.operation,
             index: due.assignment.index,
+            step: step.and_then(|step| state.journeys.place(&state.workload, step)),
+            trace: self.trace,
             intended_at: due.intended_at,
             dispatched_at: due.dispatched_at,
             acquired_at: due.acquired_at,
@@ -301,7 +309,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             bytes_sent: exchange.bytes_sent,
             bytes_received: exchange.bytes_received,
         };
-        self.state.end(&sample, self.detail.as_deref());
+        state.end(&sample, self.detail.as_deref());
     }
 
     /// After a time-out the stream is in the middle of an answer and must not be reused; after a time-out while

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::task::{Poll, Waker};
 
+use plan::trace::TraceContext;
 use record::{PhaseBounds, PoolFacts, Recorder, Sample};
 
 use super::address_use::AddressUse;
@@ -17,6 +18,7 @@ use super::journeys::Journeys;
 use super::message::Message;
 use super::pool::{Placed, Pool};
 use super::slot_handle::SlotHandle;
+use super::tracing::Tracer;
 use super::watchdog::Watchdog;
 use super::workload::Workload;
 use crate::clock::Clock;
@@ -46,6 +48,7 @@ pub(super) struct WorkerState<C: Clock, N: Network, D: Driver> {
     pub(super) gauge: Gauge,
     pub(super) facts: RefCell<PoolFacts>,
     pub(super) addresses: AddressUse,
+    tracer: Option<RefCell<Tracer>>,
     /// `None` once the worker has ended.
     recorder: RefCell<Option<Recorder>>,
     phases: Cell<PhaseBounds>,
@@ -87,6 +90,8 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             window: timeline.window,
         };
         let recorder = Recorder::new(worker, &workload.layout, phases, workload.samples.is_some());
+        let recorder = recorder.listing(workload.listing());
+        let tracer = workload.tracing.as_ref().map(|tracing| tracing.tracer(worker).into());
         let connections = workload.part(u64::from(workload.load.connections), worker);
         let limit = connections * u64::from(workload.load.streams);
         let pools = workload.endpoints.iter().map(|_| Pool::new(limit));
@@ -106,6 +111,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             gauge: Gauge::new(),
             facts: RefCell::default(),
             addresses,
+            tracer,
             recorder: RefCell::new(Some(recorder)),
             phases: Cell::new(phases),
             stage: Cell::new(Stage::Planning),
@@ -167,6 +173,17 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
     /// Sends a message to the supervisor; without a receiver it is dropped.
     pub(super) fn send(&self, message: Message) {
         let _ = self.messages.send((self.workload.side, message));
+    }
+
+    /// What the request of this operation carries, if anything.
+    pub(super) fn draw_trace(&self, operation: usize) -> Option<TraceContext> {
+        let tracer = self.tracer.as_ref()?;
+        self.workload.prepared[operation].is_traced.then(|| tracer.borrow_mut().draw())?
+    }
+
+    /// Whether operations are listed one by one.
+    pub(super) fn lists(&self) -> bool {
+        self.tracer.is_some()
     }
 
     /// Counts an operation as begun.

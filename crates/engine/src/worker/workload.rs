@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use plan::journey::{Journey, Step};
-use plan::load::Load;
+use plan::load::{Load, Model};
 use plan::mix::Mix;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
 use plan::plan_share::PlanShare;
-use record::Layout;
+use record::summary::FAILURES_LISTED;
+use record::{Layout, Listing, WindowSpan};
 
 use super::backlog::Backlog;
 use super::share::WorkerShare;
+use super::tracing::Tracing;
 use crate::driver::Driver;
 use crate::transport::Endpoint;
 
@@ -53,6 +55,8 @@ pub(crate) struct Workload<D: Driver> {
     pub(crate) own_connections: Vec<u64>,
     /// Most of them at a time, over all workers; journeys beyond that are missed.
     pub(crate) own_connections_cap: u64,
+    /// How operations get trace ids, if they get any.
+    pub(crate) tracing: Option<Tracing>,
     /// Raw samples that wait for the disk, if samples are kept.
     pub(crate) samples: Option<Backlog>,
 }
@@ -66,6 +70,8 @@ pub(crate) struct PreparedOperation<O> {
     pub(crate) target: TargetOf,
     /// Number of items to read from the answer.
     pub(crate) items: usize,
+    /// Whether it may carry a trace id.
+    pub(crate) is_traced: bool,
 }
 
 /// When each phase begins, on the trial's clock.
@@ -97,6 +103,16 @@ impl<D: Driver> Workload<D> {
     /// What this worker performs.
     pub(super) fn share_of(&self, worker: usize) -> WorkerShare {
         WorkerShare { worker, workers: self.workers, share: self.share }
+    }
+
+    /// The operations that this machine lists one by one, if any.
+    pub(crate) fn listing(&self) -> Option<Listing> {
+        let failures = FAILURES_LISTED / u64::from(self.share.of.max(1));
+        let by = match self.load.model {
+            Model::Open { .. } => WindowSpan::ResponseTime,
+            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
+        };
+        self.tracing.is_some().then_some(Listing { by, failures })
     }
 
     /// The mix with this seed.

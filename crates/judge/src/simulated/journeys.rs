@@ -165,6 +165,8 @@ fn sample(
     Sample {
         operation,
         index,
+        step: None,
+        trace: None,
         intended_at: time.start,
         dispatched_at: time.start,
         acquired_at: time.start,

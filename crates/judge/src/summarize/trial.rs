@@ -138,6 +138,7 @@ fn put_together(
         kernel: facts.kernel.clone(),
         first_failures: facts.first_failures.clone(),
         agents: Vec::new(),
+        traces: facts.traces.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`percentiles`] of all arms; [`capacity`] is a search; [`scaling`] is closed loads of different sizes; [`run`] has
 //! tables of the whole run, [`outcome`] the failures in it; [`accounting`] has the outcomes of all operations by arm,
 //! and [`observed`] the observers' results; [`parts`] and [`phases`] show where the time went, [`work`] its processor
-//! time; [`trial`] has tables of one trial, [`agents`] the machines that performed it; [`journeys`] those of its journeys; `times` those of response and service
+//! time; [`trial`] has tables of one trial, [`agents`] the machines that performed it; [`journeys`] those of its journeys, [`traces`] single operations; `times` those of response and service
 //! time.
 
 pub mod accounting;
@@ -22,6 +22,7 @@ pub mod phases;
 pub mod run;
 pub mod scaling;
 pub mod times;
+pub mod traces;
 pub mod trial;
 pub mod work;
 
@@ -43,6 +44,9 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Each with as many cells as there are columns.
     pub rows: Vec<Vec<String>>,
+    /// By row: the address that its last cell leads to; empty where none leads anywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Option<String>>,
 }
 
 /// A column.
@@ -67,6 +71,7 @@ impl Table {
             note: None,
             columns: columns.iter().map(column).collect(),
             rows: Vec::new(),
+            links: Vec::new(),
         }
     }
 

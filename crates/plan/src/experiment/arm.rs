@@ -62,6 +62,7 @@ impl<'a> Arms<'a> {
         let faults = fault::read(&reader.tables("fault"), &started, &load, problems);
         let mut reading = Reading {
             world: self.world,
+            traced: self.root.get("trace").is_some(),
             factors: self.factors,
             combination,
             shared: shared.as_ref().map(|shared| &shared.target),

@@ -4,7 +4,7 @@ use super::arm::{Arms, duplicates};
 use super::design::Design;
 use super::factor;
 use super::request::{Experiment, ExperimentContext, InvalidExperiment, Options};
-use super::{comparison, confidential, design, load as load_table, overrides, resolve};
+use super::{comparison, confidential, design, load as load_table, overrides, resolve, trace};
 use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
 use crate::criterion::{Criterion, Names, Recording};
@@ -56,6 +56,10 @@ pub fn load(
         problems.extend(found);
         None
     });
+    let trace = trace::read(&root, &mut problems);
+    if problems.is_empty() {
+        problems.extend(trace::untraced(&root, &built.arms, world.known));
+    }
     let names = names(&built.arms, world);
     let criteria = judge(&head, &criteria, &names, &mut problems);
     tidy(&mut problems);
@@ -72,6 +76,7 @@ pub fn load(
         fail_fast: options.fail_fast,
         keep_going: options.keep_going,
         adaptive,
+        trace,
         arms: built.arms,
         trials,
         spare: built.blocks.spare,
@@ -93,7 +98,10 @@ fn with_flags(
     let set = options.overrides.iter().map(|text| ("--set", text.clone()));
     let warm_up = options.warm_up.iter().map(|text| ("--warm-up", format!("load.warm_up={text}")));
     let workers = options.workers.iter().map(|text| ("--workers", format!("load.workers={text}")));
-    for (origin, text) in set.chain(warm_up).chain(workers) {
+    let share =
+        options.traceparent.iter().map(|text| ("--traceparent", format!("trace.share={text}")));
+    let url = options.trace_url.iter().map(|text| ("--trace-url", format!("trace.url={text}")));
+    for (origin, text) in set.chain(warm_up).chain(workers).chain(share).chain(url) {
         problems.extend(overrides::apply(root, origin, &text, sources).err());
     }
     let add = |text: &String| {
@@ -119,7 +127,8 @@ impl Head {
         let seed = reader.count("seed", 0, u64::MAX);
         let criteria = reader.strings("criteria");
         let criteria = criteria.into_iter().map(|(text, span)| (text.to_owned(), span)).collect();
-        for table in ["target", "load", "factors", "design", "system", "setup", "teardown"] {
+        for table in ["target", "load", "factors", "design", "system", "setup", "teardown", "trace"]
+        {
             reader.table(table);
         }
         for tables in ["operation", "journey", "service", "observer", "fault", "comparison"] {

@@ -225,7 +225,7 @@ fn baseline(comparisons: &[Comparison], arms: &[Combination<'_>]) -> Option<usiz
 
 /// Factors without any effect: their arms would differ only in their names.
 pub(super) fn unused(table: Option<&Table>, factors: &[Factor], root: &Table) -> Vec<Diagnostic> {
-    let elsewhere = |key: &str| !matches!(key, "factors" | "design" | "comparison");
+    let elsewhere = |key: &str| !matches!(key, "factors" | "design" | "comparison" | "trace");
     let used = |factor: &Factor| {
         factor.levels.iter().any(|level| level.settings.is_some())
             || root

@@ -30,6 +30,7 @@ mod settings;
 mod stages;
 mod step;
 mod target;
+mod trace;
 mod visibility;
 mod workload;
 

@@ -19,6 +19,8 @@ use crate::template::{Scope, Template};
 /// The context for reading the operations of an arm.
 pub(super) struct Reading<'a> {
     pub(super) world: ExperimentContext<'a>,
+    /// Whether the file has `[trace]`.
+    pub(super) traced: bool,
     pub(super) factors: &'a [Factor],
     pub(super) combination: &'a Combination<'a>,
     /// `[target]`, if the file has one.
@@ -110,7 +112,9 @@ impl Reading<'_> {
         if judged {
             self.templates(&inner, operation.scope());
         }
-        operation.multiplexes = self.world.known.manner(&operation.protocol).multiplexes;
+        let manner = self.world.known.manner(&operation.protocol);
+        operation.multiplexes = manner.multiplexes;
+        operation.is_traced = self.traced && manner.carries_traces;
         operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
         match targets {

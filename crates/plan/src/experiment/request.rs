@@ -164,6 +164,10 @@ pub struct Options {
     pub warm_up: Option<String>,
     /// `--workers`, as written.
     pub workers: Option<String>,
+    /// `--traceparent`, as written.
+    pub traceparent: Option<String>,
+    /// `--trace-url`, as written.
+    pub trace_url: Option<String>,
     /// `--fail-fast`: ends a run that can no longer pass.
     pub fail_fast: bool,
     /// `--keep-going`: continues a run in which every operation fails.

@@ -28,6 +28,7 @@ mod reported_names;
 mod schema;
 mod streams;
 mod targets;
+mod trace;
 mod wrong_journeys;
 
 /// Files and environment in memory.
@@ -73,7 +74,13 @@ impl KnownNames for Build {
 
     fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
         match protocol {
-            "http2" => ProtocolTraits { scheme: "http", alpn: Some("h2"), multiplexes: true },
+            "http" => ProtocolTraits { carries_traces: true, ..ProtocolTraits::plain(protocol) },
+            "http2" => ProtocolTraits {
+                scheme: "http",
+                alpn: Some("h2"),
+                multiplexes: true,
+                carries_traces: true,
+            },
             other => ProtocolTraits::plain(other),
         }
     }

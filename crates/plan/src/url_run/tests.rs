@@ -52,6 +52,8 @@ fn every_flag_makes_a_file_that_is_accepted() {
         cert: some("c.pem"),
         key: some("k.pem"),
         insecure: true,
+        traceparent: some("25%"),
+        trace_url: some("https://t.example/{trace_id}"),
         criteria: vec!["failed == 0".into()],
         ..run("https://h:8443/a?b=c")
     };

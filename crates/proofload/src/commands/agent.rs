@@ -221,6 +221,7 @@ impl Agent<'_> {
                 trial,
                 wall_clock: execution::instant_text(),
                 calendar: execution::instant_text,
+                trace_share: plan.trace.as_ref().map(|trace| trace.share),
                 keep_samples: None,
                 real_time: !self.task.no_realtime,
                 share,

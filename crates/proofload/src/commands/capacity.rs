@@ -21,7 +21,9 @@ use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
 use crate::capacity_search::{CapacitySearch, arm_at};
-use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags, ShareFlags, WatchFlags};
+use crate::cli::{
+    CapacityArgs, LoadFlags, OutputFlags, RunArgs, SearchFlags, ShareFlags, WatchFlags,
+};
 use crate::commands::run::{exit, indented, provenance};
 use crate::contact::foresee;
 use crate::disk::{Disk, unwritable};
@@ -58,12 +60,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
     let stop = interrupt::listen()?;
     let mut live = LiveView::of_run((&args.output, &args.watch), plan, &stop)?;
-    if let Some(equivalent) = &loaded.equivalent {
-        live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
-    }
-    if let Some(warned) = loaded.experiment.warned(Colour::Off) {
-        live.say(&warned);
-    }
+    say_file(&loaded, &mut live);
     let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
     let options = TrialOptions::of(args.record, args.generator, ShareRun::WHOLE);
     let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
@@ -103,10 +100,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         }
     }
     if several {
-        let table = tables::capacity::side_by_side(&found);
-        output::print(&plan.secrets.redact(&terminal::table(&table)))?;
-        let (page, path) = (plan.secrets.redact(&markdown::table(&table)), root.join(BY_ARM));
-        fs::write(&path, page.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+        show_by_arm(&found, plan, &root)?;
     }
     if let Some(problem) = stuck {
         return Err(redacted(problem));
@@ -115,6 +109,23 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let whole = found.len() == arms.len();
     let first = exits.into_iter().find(|one| *one != Exit::Passed);
     Ok(first.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
+}
+
+/// Shows the answers of several arms side by side, and keeps the table.
+fn show_by_arm(found: &[(String, Summary)], plan: &Plan, root: &Path) -> Result<(), Problem> {
+    let table = tables::capacity::side_by_side(found);
+    output::print(&plan.secrets.redact(&terminal::table(&table)))?;
+    let (page, path) = (plan.secrets.redact(&markdown::table(&table)), root.join(BY_ARM));
+    fs::write(&path, page.as_bytes()).map_err(|error| unwritable(&path, &error))
+}
+
+fn say_file(loaded: &LoadedExperiment, live: &mut LiveView) {
+    if let Some(equivalent) = &loaded.equivalent {
+        live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
+    }
+    if let Some(warned) = loaded.experiment.warned(Colour::Off) {
+        live.say(&warned);
+    }
 }
 
 /// Each arm as an experiment of its own. Arms that differ only in the size of a closed load are searched once: at a
@@ -237,9 +248,14 @@ fn load(args: &CapacityArgs) -> Result<LoadedExperiment, Problem> {
     })?;
     let searched = alone(&loaded.experiment).len();
     let plan = &mut loaded.experiment.plan;
-    if searched > 1 && args.output.json.is_some() {
+    let single = match &args.output {
+        OutputFlags { json: Some(_), .. } => Some("--json"),
+        OutputFlags { export, .. } if !export.is_empty() => Some("--export"),
+        _ => None,
+    };
+    if let Some(flag) = single.filter(|_| searched > 1) {
         return Err(Problem::usage(format!(
-            "`--json` takes the answer of one search, and the arms of this experiment need {searched}"
+            "`{flag}` takes the answer of one search, and the arms of this experiment need {searched}"
         ))
         .hint(format!("leave it out, or choose an arm: {}", choice(&plan.arms[0]))));
     }

@@ -187,7 +187,14 @@ pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
         command: command_line(plan),
         share: None,
         shares: 0,
+        trace_url: trace_url(plan),
     }
+}
+
+/// Where a trace is shown, without values from the environment.
+fn trace_url(plan: &Plan) -> Option<String> {
+    let url = plan.trace.as_ref()?.url.as_ref()?;
+    Some(plan.secrets.redact(url))
 }
 
 /// The command line as given, without values from the environment and header values.

@@ -101,16 +101,30 @@ fn assert_is_the_plan(lab: &Lab, trial: &TrialSummary, planned: u64) {
     assert_eq!(counted_in_windows(lab, trial), planned, "no window is lost or counted twice");
 }
 
+/// What agents listed came over the channel that they have.
+fn assert_lists(lab: &Lab, trial: &TrialSummary) {
+    let traces = trial.traces.as_ref().expect("it was traced");
+    assert_eq!(traces.slowest.len(), 100);
+    assert!(traces.slowest.is_sorted_by_key(|one| std::cmp::Reverse(one.response_time_ns)));
+    assert!(traces.failures_total > 10, "{traces:?}");
+    assert_eq!((traces.failures_total, traces.failures_unlisted), (trial.accounting.failed, 0));
+    let listed = lab.proofload(&["report", "run", "--format", "traces"]);
+    let failed = listed.stdout.lines().filter(|line| line.contains("\"list\":\"failed\""));
+    assert_eq!(failed.count() as u64, traces.failures_total);
+}
+
 #[test]
 fn four_agents_are_one_machine() {
     let lab = Lab::new();
     let (nats, target) = (Broker::nats(&lab), Truth::start(&["mode=none"]));
-    lab.write("x.toml", &experiment(&format!("http://{}", target.http), 3));
+    let fails = "[[operation]]\nname = \"fails\"\nhttp = { path = \"/\" }\nexpect = { status = 201 }\n[trace]\n";
+    lab.write("x.toml", &(experiment(&format!("http://{}", target.http), 3) + fails));
     let waiting = agents(&lab, &nats, 4);
     let run = coordinator(&lab, &nats, 4, &[]);
     let (summary, said) = ended(&lab, run, waiting);
     let trial = only_trial(&summary);
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
+    assert_lists(&lab, trial);
     assert_eq!((summary.run.shares, trial.agents.len()), (4, 4));
     let mut hosts: Vec<&str> = trial.agents.iter().map(|agent| agent.facts.host.as_str()).collect();
     hosts.sort_unstable();

@@ -127,7 +127,8 @@ fn the_spectrum_equals_that_of_an_existing_tool_line_by_line() {
 fn every_format_can_be_made_again_from_the_run_folder() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=none"]);
-    let flags = ["--rate", "500/s", "--duration", "2s", "--warm-up", "0s", "--samples"];
+    let flags =
+        ["--rate", "500/s", "--duration", "2s", "--warm-up", "0s", "--samples", "--traceparent"];
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..]].concat());
     assert_measured(&ran, &summary);
     for format in pages::FORMATS.iter().map(|format| format.name) {

@@ -42,3 +42,4 @@ mod shares;
 mod stalls;
 mod steadiness;
 mod systems;
+mod traces;

@@ -1,6 +1,6 @@
 //! One plan performed in shares by several processes, and merged.
 
-use record::summary::{Judgement, Summary};
+use record::summary::{Judgement, ListedOperation, Summary};
 use serde_json::Value;
 
 use crate::lab::server::{Truth, truth};
@@ -46,8 +46,8 @@ fn four_shares_are_one_run() {
     let lab = Lab::new();
     let target = Truth::start(&["mode=none"]);
     lab.write("x.toml", &experiment(&format!("http://{}", target.http), ""));
-    let shares = perform(&lab, 4, &["--samples"]);
-    let mut planned = 0;
+    let shares = perform(&lab, 4, &["--samples", "--traceparent"]);
+    let (mut planned, mut slowest) = (0, Vec::new());
     for (ran, number) in shares.iter().zip(1..) {
         let summary = lab.summary(&format!("s{number}")).unwrap_or_else(|| panic!("{ran:?}"));
         assert_eq!(summary.run.share.as_deref(), Some(&*format!("{number}/4")));
@@ -61,6 +61,7 @@ fn four_shares_are_one_run() {
             );
         }
         planned += only_trial(&summary).accounting.planned;
+        slowest.extend(only_trial(&summary).traces.clone().expect("it was traced").slowest);
     }
     let (ran, summary) = merged(&lab, &["s3", "s1", "s4", "s2"], "whole");
     let summary = summary.unwrap_or_else(|| panic!("{ran:?}"));
@@ -71,6 +72,12 @@ fn four_shares_are_one_run() {
     assert_eq!((summary.run.shares, summary.criteria.len()), (4, 2));
     assert_eq!(trial.accounting.planned, planned);
     assert_eq!(trial.load.offered_rate, Some(200.0));
+    slowest.sort_by_key(|one| std::cmp::Reverse((one.response_time_ns, one.trace_id)));
+    let times = |listed: &[ListedOperation]| -> Vec<u64> {
+        listed.iter().map(|one| one.response_time_ns).collect()
+    };
+    let whole = &trial.traces.as_ref().expect("it was traced").slowest;
+    assert_eq!(times(whole), times(&slowest[..100]), "the slowest of all shares");
     let numbers: Vec<u32> = trial.agents.iter().map(|agent| agent.facts.share).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
     // All are on this machine, so they have one clock.
@@ -86,7 +93,7 @@ fn four_shares_are_one_run() {
     assert_eq!(target.received(), trial.accounting.started + before.sum::<u64>());
 
     // One machine that performs the same plan has the same operations.
-    let (_, one) = lab.run(&["x.toml"]);
+    let (_, one) = lab.run(&["x.toml", "--traceparent"]);
     for (ours, theirs) in only_trial(&one).operations.iter().zip(&trial.operations) {
         assert_eq!((&ours.name, ours.planned), (&theirs.name, theirs.planned));
     }

@@ -131,6 +131,7 @@ fn setup<'e>(
         trial,
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: String::new,
+        trace_share: None,
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,
@@ -163,5 +164,6 @@ fn provenance(experiment: &Experiment) -> Run {
         command: Vec::new(),
         share: None,
         shares: 0,
+        trace_url: None,
     }
 }

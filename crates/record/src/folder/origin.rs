@@ -64,6 +64,12 @@ pub struct RunRequest {
     pub warm_up: Option<String>,
     /// `--workers`, as written.
     pub workers: Option<String>,
+    /// `--traceparent`, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// `--trace-url`, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_url: Option<String>,
     /// Whether each arm is an experiment of its own, without comparisons: a search.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_arm_alone: bool,

@@ -1,5 +1,6 @@
 //! What a worker hands over to the collector.
 
+use super::listed::ListedSample;
 use super::streak::Streak;
 use crate::event::Lateness;
 use crate::window::{LateTime, WindowPart};
@@ -33,6 +34,8 @@ pub struct Batch {
     pub streak: Streak,
     /// First failures of their kind: operation, kind, detail.
     pub first_failures: Vec<(usize, FailureKind, String)>,
+    /// Failures, where the run is traced.
+    pub listed_failures: Vec<ListedSample>,
     /// Raw samples, if asked for.
     pub samples: Vec<RawSample>,
 }

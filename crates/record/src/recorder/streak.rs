@@ -126,6 +126,8 @@ mod tests {
         Sample {
             operation: 0,
             index: 0,
+            step: None,
+            trace: None,
             intended_at,
             dispatched_at: intended_at,
             acquired_at: intended_at,

@@ -76,6 +76,8 @@ impl Drawn {
         let sample = Sample {
             operation: self.operation,
             index: 0,
+            step: None,
+            trace: None,
             intended_at: instants[0],
             dispatched_at: instants[1],
             acquired_at: instants[2],

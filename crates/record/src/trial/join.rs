@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{EarlyEnd, EndReason, GeneratorFacts, PoolFacts, TrialFacts};
-use crate::summary::{InFlight, Load};
+use crate::summary::{InFlight, Load, Traces};
 
 impl TrialFacts {
     /// The facts of the first share, to which others are added with [`join`](Self::join).
@@ -70,7 +70,17 @@ impl TrialFacts {
                 self.first_failures.push(failure);
             }
         }
+        self.join_traces(other.traces);
         self.confidence = self.confidence.max(other.confidence);
+    }
+
+    fn join_traces(&mut self, other: Option<Traces>) {
+        let by = self.load.model.judged_by();
+        match (&mut self.traces, other) {
+            (Some(traces), Some(other)) => traces.join(other, by),
+            (None, Some(other)) => self.traces = Some(other),
+            (_, None) => {}
+        }
     }
 
     /// Operations times nanoseconds of the measure phase.

@@ -17,6 +17,7 @@ use crate::http1::encoding;
 use crate::http1::operation::Operation;
 use crate::http1::redirect::{ByMethod, Method, Redirected};
 use crate::http1::request::{Payload, Piece, Request};
+use crate::http1::traceparent;
 use crate::table::template;
 
 /// Compiles an operation of the plan.
@@ -68,6 +69,8 @@ pub struct RequestDraft {
     pub content: BodyContent,
     /// Whether the cookies of its journey go with it.
     pub cookies: bool,
+    /// Whether a trace id may go with it.
+    pub traced: bool,
 }
 
 /// Reads what all versions of HTTP have in common.
@@ -78,6 +81,12 @@ pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Ve
     let mut reader = Reader::new(&planned.table);
     let continuation = read_continuation(&mut reader, planned.is_step);
     let draft = RequestDraft::read(&mut reader, scope, continuation.cookies);
+    let draft = RequestDraft { traced: planned.is_traced, ..draft };
+    if let Err(what) = draft.check_trace() {
+        let span = planned.table.get("header").map_or(planned.table.span, |one| one.node.span);
+        let problem = Diagnostic::new(span, what, "a request has one such header");
+        reader.problem(problem.with_hint("remove this header, or `[trace]`"));
+    }
     parts::check(&mut reader);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
@@ -143,7 +152,17 @@ impl RequestDraft {
         if let Some(value) = auth::read(reader, scope, &fields) {
             fields.push(Field { name: "authorization".to_owned(), value }, true);
         }
-        Self { method, path, query, fields, content, cookies }
+        Self { method, path, query, fields, content, cookies, traced: false }
+    }
+
+    /// Errors: the experiment sets the header that is ours
+    fn check_trace(&self) -> Result<(), String> {
+        match self.traced && self.fields.has(traceparent::NAME) {
+            true => {
+                Err("both this operation and `[trace]` set the header `traceparent`".to_owned())
+            }
+            false => Ok(()),
+        }
     }
 
     /// A GET without a body to the same place.
@@ -173,7 +192,9 @@ impl RequestDraft {
             }
         };
         let (method, path) = (row.method.clone(), Piece::Literal(target));
-        Ok(Self { method, path, fields, content, ..self.clone() })
+        let request = Self { method, path, fields, content, ..self.clone() };
+        request.check_trace().map_err(&refuse)?;
+        Ok(request)
     }
 
     /// Every field in order: those that a request has unless the experiment sets them, then its own.
@@ -233,6 +254,9 @@ impl RequestDraft {
         }
         if self.sends_cookies() {
             head.piece(Piece::Cookies);
+        }
+        if self.traced {
+            head.piece(Piece::Trace);
         }
         head.text("\r\n");
         let body = self.content.payload.clone().unwrap_or_else(|| Payload::Literal([].into()));

@@ -49,6 +49,95 @@ fn a_kept_connection_carries_one_operation_after_the_other() {
 }
 
 #[test]
+fn a_traced_request_carries_the_ids_of_its_call() {
+    let mut planned = crate::http1::stand::planned("http = { path = \"/\" }");
+    planned.is_traced = true;
+    let operation = drivers::http1::compile::operation(&planned).expect("it compiles");
+    let ids = plan::trace::TraceContext {
+        trace_id: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736.try_into().expect("not 0"),
+        parent_id: 0x00f0_67aa_0ba9_02b7.try_into().expect("not 0"),
+    };
+    run(async {
+        let (mut conversation, mut peer) = memory(1024);
+        for (trace, lines) in [
+            (
+                Some(ids),
+                vec!["traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+            ),
+            (None, vec![]),
+        ] {
+            let call = engine::driver::Call { trace, ..crate::http1::stand::call(0) };
+            let mut exchange = exchange(&operation);
+            operation.encode(&mut conversation, &call);
+            let serve = async {
+                let seen = peer.read_head().await;
+                peer.send(&[OK]).await;
+                String::from_utf8(seen).expect("text")
+            };
+            let asking = operation.perform(&mut conversation, &mut exchange);
+            let (outcome, seen) = tokio::join!(asking, serve);
+            assert_eq!(outcome, Outcome::Succeeded);
+            let ours: Vec<&str> =
+                seen.lines().filter(|line| line.starts_with("traceparent")).collect();
+            assert_eq!(ours, lines);
+        }
+    });
+}
+
+#[test]
+fn requests_that_follow_a_redirect_have_the_ids_of_their_operation() {
+    let mut planned = crate::http1::stand::planned("http = { path = \"/\", follow = 2 }");
+    planned.is_traced = true;
+    let operation = drivers::http1::compile::operation(&planned).expect("it compiles");
+    let ids = plan::trace::TraceContext {
+        trace_id: 0xabc_u128.try_into().expect("not 0"),
+        parent_id: 0xdef_u64.try_into().expect("not 0"),
+    };
+    run(async {
+        let (mut conversation, mut peer) = memory(1024);
+        let call = engine::driver::Call { trace: Some(ids), ..crate::http1::stand::call(0) };
+        let mut exchange = exchange(&operation);
+        operation.encode(&mut conversation, &call);
+        let serve = async {
+            let mut seen = Vec::new();
+            for answer in [
+                &b"HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"[..],
+                b"HTTP/1.1 307 X\r\nlocation: /c\r\ncontent-length: 0\r\n\r\n",
+                OK,
+            ] {
+                let head = String::from_utf8(peer.read_head().await).expect("text");
+                seen.extend(
+                    head.lines().find(|line| line.starts_with("traceparent")).map(str::to_owned),
+                );
+                peer.send(&[answer]).await;
+            }
+            seen
+        };
+        let asking = operation.perform(&mut conversation, &mut exchange);
+        let (outcome, seen) = tokio::join!(asking, serve);
+        assert_eq!(outcome, Outcome::Succeeded);
+        let line = format!("traceparent: 00-{:032x}-{:016x}-01", 0xabc, 0xdef);
+        assert_eq!(seen, [line.as_str(); 3]);
+    });
+}
+
+#[test]
+fn a_header_of_the_experiment_beside_a_traced_one_is_refused() {
+    for text in [
+        "http = { header = { Traceparent = \"00-1-2-01\" } }",
+        "http = { header = { traceparent = \"{{token}}\" } }",
+    ] {
+        let mut planned = crate::http1::stand::planned(text);
+        assert!(drivers::http1::compile::operation(&planned).is_ok());
+        planned.is_traced = true;
+        let problems = drivers::http1::compile::operation(&planned).expect_err("it is refused");
+        let messages: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+        let expected = "both this operation and `[trace]` set the header `traceparent`";
+        assert_eq!(messages, [expected]);
+    }
+}
+
+#[test]
 fn every_cut_of_an_answer_gives_the_same_outcome() {
     let operation =
         operation("http = {}\nexpect = { contains = \"hello\", header = { x = \"y\" } }");

@@ -47,6 +47,41 @@ fn asked(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_traced_request_carries_the_ids_of_its_call() {
+    let mut planned = planned("http2 = { path = \"/\" }");
+    planned.is_traced = true;
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
+    let operation = drivers::http2::driver::Http2.compile(compile).expect("it compiles");
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let told = Rc::clone(&seen);
+    let serve = |_, stream| {
+        serve_plain(stream, move |(request, mut respond): Asked| {
+            let value = request.headers().get("traceparent").cloned();
+            told.borrow_mut().push(value.map(|value| value.to_str().expect("text").to_owned()));
+            respond.send_response(Response::new(()), true).expect("the client listens");
+            async {}
+        })
+    };
+    let ids = plan::trace::TraceContext {
+        trace_id: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736.try_into().expect("not 0"),
+        parent_id: 0x00f0_67aa_0ba9_02b7.try_into().expect("not 0"),
+    };
+    beside(serve, async |mut client| {
+        let mut line = client.line();
+        for trace in [Some(ids), None] {
+            let mut exchange = Exchange::new(client.clock.clone());
+            let call = engine::driver::Call { trace, ..call(0) };
+            let http2 = drivers::http2::driver::Http2;
+            http2.encode(&operation, &mut line, &call);
+            let outcome = http2.perform(&operation, &mut line, &mut exchange).await;
+            assert_eq!(outcome, Outcome::Succeeded);
+        }
+    });
+    let expected = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    assert_eq!(seen.take(), [Some(expected.to_owned()), None]);
+}
+
+#[test]
 fn a_request_says_what_the_table_says() {
     let agent = concat!("user-agent: proofload/", env!("CARGO_PKG_VERSION"));
     assert_eq!(asked("http2 = {}"), ["GET http://example.test:8080/", agent, "accept: */*", ""]);

@@ -103,6 +103,7 @@ impl TestTrial {
             trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
+            trace_share: None,
             keep_samples: None,
             real_time: true,
             share: PlanShare::WHOLE,

@@ -10,8 +10,17 @@ use crate::shm::stand::{Line, Running, connect, operation, run};
 
 const TIMED: &str = "shm = { body = \"x\", spin = \"SPIN\", checksum = false, times = true }";
 
-const CALL: Call =
-    Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 7, now: 9, memory: None };
+const CALL: Call = Call {
+    index: 0,
+    operation: 0,
+    sequence: 0,
+    row: 0,
+    trial: 1,
+    seed: 7,
+    now: 9,
+    trace: None,
+    memory: None,
+};
 
 #[test]
 fn there_producer_and_back_are_all_that_was_written_and_waited() {

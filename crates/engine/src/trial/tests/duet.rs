@@ -42,6 +42,7 @@ fn both(
         trial,
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: String::new,
+        trace_share: None,
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,

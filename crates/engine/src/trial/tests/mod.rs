@@ -11,6 +11,7 @@ mod open;
 mod queueing;
 mod real;
 mod shares;
+mod traces;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ struct TestTrial {
     share: PlanShare,
     /// Limit of waiting raw samples, if samples are kept.
     samples: Option<u64>,
+    /// The part of the operations that carry a trace id.
+    trace_share: Option<f64>,
 }
 
 /// The result of a trial.
@@ -97,6 +100,7 @@ impl TestTrial {
             workers: 1,
             share: PlanShare::WHOLE,
             samples: None,
+            trace_share: None,
         }
     }
 
@@ -135,6 +139,7 @@ impl TestTrial {
             trial,
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
+            trace_share: self.trace_share,
             keep_samples: self.samples,
             real_time: true,
             share: self.share,

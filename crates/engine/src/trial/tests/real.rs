@@ -64,6 +64,7 @@ fn run(test_trial: &TestTrial, url: String) -> (TrialFacts, Vec<EventKind>) {
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
+        trace_share: None,
         keep_samples: None,
         real_time: true,
         share: PlanShare::WHOLE,

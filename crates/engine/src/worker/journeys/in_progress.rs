@@ -116,6 +116,11 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
         (self.round > 0).then(|| place(steps, self.step))
     }
 
+    /// The step at hand, by its place in the layout.
+    pub(super) fn current_step(&self, workload: &Workload<D>) -> usize {
+        place(workload.steps(self.assignment.operation), self.step)
+    }
+
     /// Goes through pauses and steps that are left out to what is next.
     pub(super) fn next(&mut self, workload: &Workload<D>, now: u64) -> Next {
         loop {

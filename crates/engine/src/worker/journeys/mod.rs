@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use plan::journey::{Connections, Memory};
 use plan::mix::Assignment;
-use record::{Outcome, Sample, Spans, StepOutcome};
+use record::{Outcome, Sample, Spans, StepOutcome, StepPlace};
 use tokio::sync::Notify;
 
 use super::connections::{ConnectionGroup, ConnectionSet};
@@ -23,6 +23,7 @@ use super::either::either;
 use super::pacer::dispatch;
 use super::slot::Ended;
 use super::state::{Stage, WorkerState};
+use super::workload::Workload;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::transport::Network;
@@ -108,6 +109,14 @@ impl<C: Clock, N: Network, D: Driver> Journeys<C, N, D> {
     pub(super) fn memory(&self, step: StepRef) -> Option<Rc<Memory>> {
         let slab = self.slab.borrow();
         Some(Rc::clone(&slab.places.get(step.journey as usize)?.as_ref()?.memory))
+    }
+
+    /// Where this step is in the layout.
+    pub(super) fn place(&self, workload: &Workload<D>, step: StepRef) -> Option<StepPlace> {
+        self.with(step.journey, |journey| {
+            let index = journey.assignment.operation.checked_sub(workload.operations.len())?;
+            Some(StepPlace { journey: index, step: journey.current_step(workload) })
+        })?
     }
 
     /// Whether the journey of this step has connections of its own.
@@ -381,6 +390,8 @@ fn record<C: Clock, N: Network, D: Driver>(
     let sample = Sample {
         operation: journey.assignment.operation,
         index: journey.assignment.index,
+        step: None,
+        trace: None,
         intended_at,
         dispatched_at: intended_at,
         acquired_at: intended_at,

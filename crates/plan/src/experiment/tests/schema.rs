@@ -44,6 +44,7 @@ fn every_table_of_the_schema_has_the_keys_of_the_reader() {
         ("[[observer]]\nbogus = 1", &schema["$defs"]["observer"]),
         ("[[comparison]]\nbogus = 1", &schema["$defs"]["comparison"]),
         ("[design]\nbogus = 1", &schema["properties"]["design"]),
+        ("[trace]\nbogus = 1", &schema["properties"]["trace"]),
     ];
     for (text, table) in cases {
         assert_eq!(known_to_reader(text), known_to_schema(table), "{text}");

@@ -2,7 +2,7 @@
 //! nginx; and servers that know which value belongs to which journey.
 
 mod admin;
-mod application;
+pub mod application;
 mod examples;
 mod nonces;
 mod orders;
