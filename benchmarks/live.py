@@ -82,14 +82,19 @@ def run(bench, url, rate, is_watched):
         came = {}
         if is_watched:
             terminal = Terminal()
+
+            def prepare():
+                fcntl.ioctl(terminal.there, termios.TIOCSCTTY, 0)
+                os.sched_setaffinity(0, bench.PROCESSORS)
+
             child = subprocess.Popen(
                 [*command, "--live", "127.0.0.1:0"], stdin=terminal.there, stdout=subprocess.DEVNULL,
-                stderr=terminal.there, start_new_session=True,
-                preexec_fn=lambda: fcntl.ioctl(terminal.there, termios.TIOCSCTTY, 0))
+                stderr=terminal.there, start_new_session=True, preexec_fn=prepare)
             viewer = threading.Thread(target=follow, args=(terminal.link(), came))
             viewer.start()
         else:
-            child = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL)
+            child = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL,
+                                     preexec_fn=lambda: os.sched_setaffinity(0, bench.PROCESSORS))
         used = {}
         while child.poll() is None:
             used = threads(child.pid) or used
@@ -123,6 +128,8 @@ def measure_start(events):
 def measure(bench, rounds):
     """For each rate, runs that are watched and not, in alternation."""
     found = []
+    # The generator places itself; terminal and viewer are with the server.
+    os.sched_setaffinity(0, {bench.SERVER})
     for rate in RATES:
         pairs = []
         server, address = bench.start_truth()
@@ -139,6 +146,7 @@ def measure(bench, rounds):
             server.terminate()
             server.wait()
         found.append({"rate": rate, "pairs": pairs})
+    os.sched_setaffinity(0, bench.PROCESSORS)
     return found
 
 
