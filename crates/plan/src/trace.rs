@@ -25,7 +25,7 @@ pub struct Trace {
 pub struct TraceContext {
     /// The id of the trace.
     pub trace_id: NonZeroU128,
-    /// The id of the operation in it, under which servers place their spans.
+    /// The id of the operation in it, under which servers place their spans: the second half of the trace id.
     pub parent_id: NonZeroU64,
 }
 

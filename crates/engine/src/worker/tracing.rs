@@ -49,9 +49,10 @@ impl Tracer {
         }
         // Ids of zeros are invalid.
         loop {
-            let words = [(); 2].map(|()| u128::from(self.generator.next_u64()));
-            let trace_id = NonZeroU128::new(words[0] << 64 | words[1]);
-            let parent_id = NonZeroU64::new(self.generator.next_u64());
+            let words = [(); 2].map(|()| self.generator.next_u64());
+            let trace_id = NonZeroU128::new(u128::from(words[0]) << 64 | u128::from(words[1]));
+            // Its second half is that of the operation, so that who has the one has both.
+            let parent_id = NonZeroU64::new(words[1]);
             if let (Some(trace_id), Some(parent_id)) = (trace_id, parent_id) {
                 return Some(TraceContext { trace_id, parent_id });
             }
