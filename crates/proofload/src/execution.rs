@@ -371,8 +371,9 @@ fn store(
             writer.event(&event)
         }
         TrialOutput::Window(window) => {
-            if place == 0 {
-                live.window(&window);
+            match place {
+                0 => live.window(&window),
+                _ => live.window_beside(&window),
             }
             writer.window(&window)
         }

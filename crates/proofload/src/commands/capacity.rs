@@ -68,16 +68,16 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
     let fleet = fleet.map_err(redacted)?;
     let root = folder(args.output.out.as_deref(), plan, &now_text());
+    live.recorded_in(&root);
     let several = arms.len() > 1;
     say_arms(&arms, plan.arms.len(), &mut live);
     let mut found: Vec<(String, Summary)> = Vec::new();
     let mut stuck = None;
     for (number, (experiment, settings)) in arms.iter().zip(settings).enumerate() {
         let name = experiment.plan.arms[0].name.clone();
-        let home = if several {
-            root.join(format!("{}-{}", number + 1, slug(&name)))
-        } else {
-            root.clone()
+        let home = match several {
+            true => root.join(format!("{}-{}", number + 1, slug(&name))),
+            false => root.clone(),
         };
         if several {
             live.say(&format!("arm {name}"));
@@ -102,18 +102,27 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         }
     }
     if several {
-        let table = tables::capacity::side_by_side(&found);
-        output::print(&plan.secrets.redact(&terminal::table(&table)))?;
-        let (page, path) = (plan.secrets.redact(&markdown::table(&table)), root.join(BY_ARM));
-        fs::write(&path, page.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+        publish_side_by_side(&found, plan, &root)?;
     }
-    if let Some(problem) = stuck {
-        return Err(redacted(problem));
-    }
+    stuck.map_or(Ok(()), |problem| Err(redacted(problem)))?;
     let exits = found.iter().map(|(_, summary)| exit(summary));
     let whole = found.len() == arms.len();
-    let first = exits.into_iter().find(|one| *one != Exit::Passed);
-    Ok(first.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
+    let otherwise = if whole { Exit::Passed } else { Exit::Undecided };
+    Ok(exits.into_iter().find(|one| *one != Exit::Passed).unwrap_or(otherwise))
+}
+
+/// Prints the table of all arms, and writes it as a page.
+///
+/// Errors: it cannot be written
+fn publish_side_by_side(
+    found: &[(String, Summary)],
+    plan: &Plan,
+    root: &Path,
+) -> Result<(), Problem> {
+    let table = tables::capacity::side_by_side(found);
+    output::print(&plan.secrets.redact(&terminal::table(&table)))?;
+    let (page, path) = (plan.secrets.redact(&markdown::table(&table)), root.join(BY_ARM));
+    fs::write(&path, page.as_bytes()).map_err(|error| unwritable(&path, &error))
 }
 
 /// Each arm as an experiment of its own. Arms that differ only in the size of a closed load are searched once: at a
