@@ -7,9 +7,9 @@ Results go to benchmarks/results/<date>/: README.md for people, results.json for
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
-agents and their coordinator in fleet.py.
+agents and their coordinator in fleet.py; metrics that are scraped and sent in metrics.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|metrics]
                  [--peer wrk] [--part origin]
 """
 
@@ -34,6 +34,7 @@ import fleet
 import front
 import journeys
 import mail
+import metrics
 import registry
 import search
 
@@ -296,6 +297,8 @@ def page(results):
         lines += edge.page(results["edge"])
     if "fleet" in results:
         lines += fleet.page(results["fleet"])
+    if "metrics" in results:
+        lines += metrics.page(results["metrics"])
     return "\n".join(lines) + "\n"
 
 
@@ -309,7 +312,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "metrics"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -339,6 +342,8 @@ def main():
         results["edge"] = edge.measure(sys.modules[__name__], asked.rounds, asked.requests, asked.part)
     if asked.only in (None, "fleet"):
         results["fleet"] = fleet.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "metrics"):
+        results["metrics"] = metrics.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

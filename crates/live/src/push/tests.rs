@@ -1,11 +1,14 @@
 //! Destinations that work, fail, say nothing and say anything: real sockets and short intervals.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
+
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned, crypto};
 
 use super::*;
 use crate::audience::News;
@@ -38,7 +41,7 @@ fn server(answers: &[&'static str]) -> (String, Receiver<Posted>) {
     answers.reverse();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            while let Some(one) = read(&stream) {
+            while let Some(one) = read(&mut &stream) {
                 let answer =
                     if answers.len() > 1 { answers.pop() } else { answers.last().copied() };
                 let is_open = (&stream).write_all(answer.unwrap_or_default().as_bytes()).is_ok();
@@ -54,7 +57,7 @@ fn server(answers: &[&'static str]) -> (String, Receiver<Posted>) {
     (url, posted)
 }
 
-fn read(stream: &TcpStream) -> Option<Posted> {
+fn read(stream: &mut impl Read) -> Option<Posted> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -186,4 +189,55 @@ fn what_is_too_old_is_dropped_while_a_destination_is_down() {
 fn a_run_that_never_began_sends_nothing() {
     let push = started("http://127.0.0.1:1/", PACE);
     assert_eq!(push.end(), (Some(Delivered::default()), Vec::new()));
+}
+
+#[test]
+fn metrics_go_over_tls_to_whom_the_certificate_names_alone() {
+    let provider = Arc::new(crypto::aws_lc_rs::default_provider());
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let (certificate, key) = (made.cert.der().clone(), made.signing_key.serialize_der());
+    let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], PrivateKeyDer::Pkcs8(key.into()));
+    let server = Arc::new(server.expect("a key that fits"));
+    let listener = TcpListener::bind("localhost:0").expect("a free port");
+    let port = listener.local_addr().expect("its address").port();
+    let (tell, posted) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let connection = ServerConnection::new(Arc::clone(&server)).expect("a connection");
+            let mut stream = StreamOwned::new(connection, stream);
+            while let Some(one) = read(&mut stream) {
+                let is_open = stream.write_all(OK.as_bytes()).is_ok();
+                if tell.send(one).is_err() || !is_open {
+                    break;
+                }
+            }
+        }
+    });
+    let url = format!("https://localhost:{port}/write");
+    let mut stranger = started(&url, Pace { last: Duration::from_millis(100), ..PACE });
+    run(&mut stranger, 3);
+    let (delivered, said) = stranger.end();
+    assert_eq!(delivered.expect("it ends").sent, 0);
+    assert!(said.iter().any(|text| text.contains("certificate")), "{said:?}");
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).expect("an authority");
+    let trusting = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut destination =
+        Destination::parse(Protocol::Otlp, &url, Some("t0ken")).expect("a destination");
+    destination.tls.as_mut().expect("it is https").0 = Arc::new(trusting);
+    let mut push = Push::start(destination, PACE).expect("it starts");
+    run(&mut push, 3);
+    let first = posted.recv().expect("a request");
+    assert!(first.head.starts_with("POST /write/v1/metrics HTTP/1.1"), "{}", first.head);
+    assert!(first.head.contains("authorization: Bearer t0ken"), "{}", first.head);
+    let (delivered, said) = push.end();
+    assert_eq!((delivered.expect("it ends").dropped, said), (0, Vec::new()));
 }
