@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use record::folder::{Folder, MemoryFolder, RunReader};
+use record::summary::TrialSummary;
 use record::{MixNames, WindowSpan};
 use serde_json::Value;
 use stats::{COARSE, Histogram};
@@ -189,6 +190,77 @@ fn a_run_is_scraped_with_native_histograms_and_without() {
     let buckets = format!("sum by (le) ({TIMES}_bucket{{run=\"run\"}} @ {at})");
     let median = number(&classic.query(&format!("histogram_quantile(0.5, {buckets})")));
     assert!((0.01..0.1).contains(&median), "{median}");
+}
+
+/// Two arms at the same time, twice.
+const DUET: &str = r#"
+title = "Both at once"
+[factors]
+service = ["2ms", "20ms"]
+[design]
+blocks = 2
+duet = true
+[system]
+serve = "truth"
+set = { mode = "constant", service = "{{factor.service}}" }
+[load]
+rate = "100/s"
+duration = "1s"
+warm_up = "200ms"
+steady_state = "reported"
+[[operation]]
+name = "get"
+http = { path = "/" }
+[[journey]]
+name = "visit"
+steps = ["get", "get"]
+"#;
+
+/// Sums over the trials of each arm, in Prometheus and in the summary.
+fn assert_arms(lab: &Lab, prometheus: &Prometheus, run: &str, span: &str) {
+    let file = format!("{run}.toml");
+    let ran = lab.proofload(
+        &[&["run", &file, "--out", run][..], &["--remote-write", &prometheus.write_url("")]]
+            .concat(),
+    );
+    let summary = lab.summary(run).unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(summary.arms.len(), 2);
+    for arm in &summary.arms {
+        assert_eq!(arm.trials.len(), 2);
+        let of_trials =
+            |count: fn(&TrialSummary) -> u64| arm.trials.iter().map(count).sum::<u64>() as f64;
+        let labels = format!("run=\"{run}\",arm=\"{}\"", arm.name);
+        let of = |counter: &str| {
+            *samples(prometheus, &format!("proofload_{counter}{{{labels}}}"))
+                .last()
+                .expect("a sample")
+        };
+        let (at, planned) = of("operations_planned_total");
+        assert_eq!(planned, of_trials(|trial| trial.accounting.planned), "{labels}");
+        let visits = of("journeys_succeeded_total").1;
+        assert_eq!(visits, of_trials(|trial| trial.journeys[0].whole.succeeded), "{labels}");
+        let count = |part: &str| {
+            let times = format!("proofload_{part}_{span}_seconds{{{labels}}} @ {at}");
+            number(&prometheus.query(&format!("histogram_count({times})")))
+        };
+        assert_eq!(count("operation"), of_trials(|trial| trial.accounting.succeeded), "{labels}");
+        assert_eq!(count("journey"), visits, "{labels}");
+        let times = format!("proofload_operation_{span}_seconds{{{labels}}} @ {at}");
+        let least = number(&prometheus.query(&format!("histogram_quantile(0, {times})")));
+        let service = if arm.name.contains("20ms") { 0.02 } else { 0.002 };
+        assert!(least >= service / BUCKET, "{labels}: {least}");
+    }
+}
+
+#[test]
+fn both_arms_of_a_duet_their_trials_and_journeys_are_counted() {
+    let lab = Lab::new();
+    let prometheus = Prometheus::native(&lab, None);
+    lab.write("duet.toml", DUET);
+    let closed = DUET.replace("duet = true\n", "").replace("rate = \"100/s\"", "connections = 4");
+    lab.write("closed.toml", &closed);
+    assert_arms(&lab, &prometheus, "duet", "response_time");
+    assert_arms(&lab, &prometheus, "closed", "service_time");
 }
 
 /// Answers every request with this status.
