@@ -269,7 +269,9 @@ impl LiveView {
     }
 
     fn end_pushes(&mut self) {
-        for push in std::mem::take(&mut self.pushes) {
+        // All at once: each may take a few seconds.
+        let pushes = std::mem::take(&mut self.pushes).into_iter();
+        for push in pushes.map(Push::close).collect::<Vec<_>>() {
             let (_, said) = push.end();
             said.iter().for_each(|text| self.say(text));
         }

@@ -17,7 +17,7 @@ mod snapshot;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::audience::Audience;
 pub use destination::{Destination, Protocol};
@@ -66,6 +66,16 @@ pub struct Push {
     ended: Receiver<Delivered>,
 }
 
+/// Metrics of a run that is over.
+#[derive(Debug)]
+pub struct ClosedPush {
+    shown: String,
+    last: Duration,
+    said: Receiver<String>,
+    ended: Receiver<Delivered>,
+    since: Instant,
+}
+
 /// What became of the samples of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
@@ -99,10 +109,19 @@ impl Push {
         self.said.try_iter()
     }
 
-    /// Sends what there is, waits for it a few seconds, and returns what became of it with the sentences for the user.
+    /// No more news come: what there is is sent now.
+    pub fn close(self) -> ClosedPush {
+        let Self { shown, last, said, ended, .. } = self;
+        ClosedPush { shown, last, said, ended, since: Instant::now() }
+    }
+}
+
+impl ClosedPush {
+    /// Waits a few seconds since it was closed for what there is, and returns what became of it with the sentences for the
+    /// user.
     pub fn end(self) -> (Option<Delivered>, Vec<String>) {
-        let Self { audience, shown, last, said, ended } = self;
-        drop(audience);
+        let Self { shown, last, said, ended, since } = self;
+        let last = last.saturating_sub(since.elapsed());
         let delivered = ended.recv_timeout(last + MARGIN);
         let mut sentences: Vec<String> = said.try_iter().collect();
         match delivered {

@@ -75,3 +75,42 @@ fn written(families: &[Family<'_>], (at, at_ms): (Duration, i64), ends: bool) ->
     });
     requests.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audience::Missed;
+    use crate::tests::{measuring, plan};
+
+    fn decoded(request: &Request) -> WriteRequest {
+        let bytes = snap::raw::Decoder::new().decompress_vec(&request.body).expect("Snappy");
+        WriteRequest::decode(&*bytes).expect("a message")
+    }
+
+    #[test]
+    fn many_series_are_several_requests_of_one_instant() {
+        let names: Vec<String> = (0..100).map(|number| format!("operation-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut calendar = Calendar::new();
+        let mut metrics = Metrics::new(calendar.since, Missed::default());
+        let mut taken =
+            |metrics: &Metrics| snapshot(metrics, &mut calendar, Protocol::RemoteWrite, false);
+        assert!(taken(&metrics).is_empty(), "nothing has begun");
+        measuring(&plan(&[], &names), &[]).iter().for_each(|news| metrics.take(news));
+        let requests = taken(&metrics);
+        assert_eq!(requests.len(), 2);
+        let [first, second] = [&requests[0], &requests[1]];
+        assert_eq!((first.at, first.samples), (second.at, 2_000));
+        assert_eq!(decoded(first).timeseries.len(), 2_000);
+        assert_eq!(decoded(second).timeseries.len() as u64, second.samples);
+        assert!(!decoded(first).metadata.is_empty() && decoded(second).metadata.is_empty());
+        assert_eq!(first.samples + second.samples, 100 * 26 + 9);
+    }
+
+    #[test]
+    fn no_two_instants_are_the_same() {
+        let mut calendar = Calendar::new();
+        let instants: Vec<i64> = (0..1_000).map(|_| calendar.next_ms()).collect();
+        assert!(instants.is_sorted_by(|a, b| a < b));
+    }
+}

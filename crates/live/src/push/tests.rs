@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Instant;
 
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned, crypto};
@@ -109,7 +108,7 @@ fn what_a_destination_takes_is_counted_and_nothing_is_said() {
         assert!(first.head.contains(field), "{field} is not in {}", first.head);
     }
     snap::raw::Decoder::new().decompress_vec(&first.body).expect("it is Snappy");
-    let (delivered, said) = push.end();
+    let (delivered, said) = push.close().end();
     let delivered = delivered.expect("it ends");
     assert_eq!((delivered.dropped, said), (0, Vec::new()));
     assert!(delivered.sent > 0);
@@ -122,7 +121,7 @@ fn what_fails_is_sent_again_and_a_long_pause_is_not_obeyed() {
     run(&mut push, 10);
     let bodies: Vec<Vec<u8>> = posted.iter().take(4).map(|one| one.body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]), "the oldest comes first");
-    let (delivered, said) = push.end();
+    let (delivered, said) = push.close().end();
     assert_eq!(delivered.expect("it ends").dropped, 0);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
@@ -136,7 +135,7 @@ fn what_is_refused_is_dropped_counted_and_said_once() {
     let (url, _posted) = server(&[WRONG]);
     let mut push = started(&url, PACE);
     run(&mut push, 10);
-    let (delivered, said) = push.end();
+    let (delivered, said) = push.close().end();
     let delivered = delivered.expect("it ends");
     assert_eq!(delivered.sent, 0);
     assert!(delivered.dropped > 0);
@@ -162,7 +161,7 @@ fn a_run_ends_in_time_whatever_its_destination_does() {
         let took = run(&mut push, 500);
         assert!(took < Duration::from_secs(1), "{url}: the run does not wait: {took:?}");
         let began = Instant::now();
-        let (delivered, said) = push.end();
+        let (delivered, said) = push.close().end();
         assert!(began.elapsed() < MARGIN, "{url}");
         let delivered = delivered.expect("it ends");
         assert!(delivered.sent == 0 && delivered.dropped > 0, "{url}: {delivered:?}");
@@ -181,14 +180,14 @@ fn what_is_too_old_is_dropped_while_a_destination_is_down() {
         said.contains("127.0.0.1:1/ takes no metrics now") && !said.contains("t0ken"),
         "{said}"
     );
-    let (delivered, _) = push.end();
+    let (delivered, _) = push.close().end();
     assert_eq!(delivered.expect("it ends").sent, 0);
 }
 
 #[test]
 fn a_run_that_never_began_sends_nothing() {
     let push = started("http://127.0.0.1:1/", PACE);
-    assert_eq!(push.end(), (Some(Delivered::default()), Vec::new()));
+    assert_eq!(push.close().end(), (Some(Delivered::default()), Vec::new()));
 }
 
 #[test]
@@ -220,7 +219,7 @@ fn metrics_go_over_tls_to_whom_the_certificate_names_alone() {
     let url = format!("https://localhost:{port}/write");
     let mut stranger = started(&url, Pace { last: Duration::from_millis(100), ..PACE });
     run(&mut stranger, 3);
-    let (delivered, said) = stranger.end();
+    let (delivered, said) = stranger.close().end();
     assert_eq!(delivered.expect("it ends").sent, 0);
     assert!(said.iter().any(|text| text.contains("certificate")), "{said:?}");
     let mut roots = RootCertStore::empty();
@@ -238,6 +237,6 @@ fn metrics_go_over_tls_to_whom_the_certificate_names_alone() {
     let first = posted.recv().expect("a request");
     assert!(first.head.starts_with("POST /write/v1/metrics HTTP/1.1"), "{}", first.head);
     assert!(first.head.contains("authorization: Bearer t0ken"), "{}", first.head);
-    let (delivered, said) = push.end();
+    let (delivered, said) = push.close().end();
     assert_eq!((delivered.expect("it ends").dropped, said), (0, Vec::new()));
 }

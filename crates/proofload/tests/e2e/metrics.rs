@@ -14,7 +14,7 @@ use stats::{COARSE, Histogram};
 
 use crate::lab::prometheus::Prometheus;
 use crate::lab::server::{Served, free_port, truth};
-use crate::lab::{Lab, Ran, files_below, only_trial, repository};
+use crate::lab::{Lab, Ran, assert_measured, files_below, only_trial, repository};
 
 const TIMES: &str = "proofload_operation_response_time_seconds";
 const PLANNED: &str = "proofload_operations_planned_total";
@@ -280,13 +280,13 @@ fn answering(status: &'static str) -> String {
 #[test]
 fn a_run_ends_as_without_metrics_when_they_reach_nobody_and_no_password_is_shown() {
     let lab = Lab::new();
-    let (_target, url) = truth(&["mode=none"]);
+    let (_target, url) = truth(&["mode=constant", "service=20ms"]);
     for (folder, address) in [("down", "127.0.0.1:1".to_owned()), ("failing", answering("500 No"))]
     {
         let flag = format!("--remote-write=http://ada:s3cr,et@{address}/write?key=s3cr,et");
         let ran =
             run(&lab, &url, folder, &[&flag, "--otlp", &format!("http://ada:s3cr,et@{address}")]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_measured(&ran, &lab.summary(folder).expect("a summary"));
         for path in ["write", "v1/metrics"] {
             let shown = format!("samples did not reach http://{address}/{path}");
             assert_eq!(ran.stderr.matches(&shown).count(), 1, "{}", ran.stderr);
