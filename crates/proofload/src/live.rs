@@ -232,15 +232,15 @@ impl LiveView {
     }
 
     /// Counts a complete window of a duet's second trial.
-    pub fn window_beside(&mut self, window: &Window) {
+    pub fn window_beside(&mut self, window: Window) {
         if let Some(arm) = self.beside {
-            self.send(|| News::Beside(arm, Box::new(News::Window(window.clone()))));
+            self.send(|| News::Beside(arm, Box::new(News::Window(window))));
         }
     }
 
     /// Shows a complete window; of a duet, of the first trial.
-    pub fn window(&mut self, window: &Window) {
-        self.send(|| News::Window(window.clone()));
+    pub fn window(&mut self, window: Window) {
+        self.send(|| News::Window(window));
     }
 
     /// Shows windows that are not complete, as they are at this instant.
