@@ -7,9 +7,10 @@ Results go to benchmarks/results/<date>/: README.md for people, results.json for
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
-agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py.
+agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
+metrics that are scraped and sent in metrics.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics]
                  [--peer wrk] [--part origin]
 """
 
@@ -35,6 +36,7 @@ import front
 import journeys
 import live
 import mail
+import metrics
 import registry
 import search
 import traceparent
@@ -302,6 +304,8 @@ def page(results):
         lines += live.page(results["live"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
+    if "metrics" in results:
+        lines += metrics.page(results["metrics"])
     return "\n".join(lines) + "\n"
 
 
@@ -315,7 +319,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -349,6 +353,8 @@ def main():
         results["fleet"] = fleet.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "live"):
         results["live"] = live.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "metrics"):
+        results["metrics"] = metrics.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

@@ -2,6 +2,7 @@
 //! neither the run nor the others wait for it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use pages::tables::Table;
 use plan::plan::Plan;
@@ -30,7 +31,12 @@ pub enum News {
     Note(String),
     /// What earlier trials say.
     Tables(Vec<Table>),
+    /// The same of the trial of this arm of the plan, which runs beside the one that began: the second of a duet.
+    Beside(usize, Box<News>),
 }
+
+/// How much of the news did not fit into a queue, for its reader.
+pub type Missed = Arc<AtomicU64>;
 
 /// The other end of an [`Audience`].
 pub type Queue = Receiver<Arc<News>>;
@@ -41,14 +47,14 @@ pub struct Audience {
     news: Sender<Arc<News>>,
     /// The beginning of a trial that did not fit into the queue: nothing makes sense without it.
     begin: Option<Arc<News>>,
-    missed: u64,
+    missed: Missed,
 }
 
 impl Audience {
     /// With its queue.
     pub fn new() -> (Self, Queue) {
         let (news, queue) = channel(WAITING);
-        (Self { news, begin: None, missed: 0 }, queue)
+        (Self { news, begin: None, missed: Missed::default() }, queue)
     }
 
     /// Tells it, unless its queue is full.
@@ -60,13 +66,18 @@ impl Audience {
         }
         self.send_begin();
         if self.begin.is_some() || self.news.try_send(Arc::clone(news)).is_err() {
-            self.missed += 1;
+            self.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// How much of the news it missed.
     pub fn missed(&self) -> u64 {
-        self.missed
+        self.missed.load(Ordering::Relaxed)
+    }
+
+    /// The count of what it misses, while it goes on.
+    pub fn count_of_missed(&self) -> Missed {
+        Arc::clone(&self.missed)
     }
 
     fn send_begin(&mut self) {

@@ -58,8 +58,9 @@ fn parsed(text: &str) -> Criterion {
     Criterion::parse(text, (0..text.len()).into(), &Names::default()).expect("a criterion")
 }
 
-fn head(plan: &Plan, journeys: &[&str]) -> TrialHead {
+pub fn head(plan: &Plan, journeys: &[&str]) -> TrialHead {
     TrialHead {
+        run: "20261124T1200Z-shop".to_owned(),
         trial: plan.trials[0].clone(),
         number: (1, 1),
         block: (1, 1),

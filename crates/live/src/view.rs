@@ -25,6 +25,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A trial, before it begins.
 #[derive(Debug, Clone)]
 pub struct TrialHead {
+    /// Name of the run's folder.
+    pub run: String,
     /// What the plan says of it.
     pub trial: TrialPlan,
     /// Number of the trial, and of all trials.
@@ -188,6 +190,7 @@ impl RunView {
             News::Open(windows, until_ns) => self.open(windows, *until_ns),
             News::Note(text) => self.note(text),
             News::Tables(tables) => self.tables.clone_from(tables),
+            News::Beside(..) => {}
         }
     }
 

@@ -372,10 +372,12 @@ fn store(
             writer.event(&event)
         }
         TrialOutput::Window(window) => {
-            if place == 0 {
-                live.window(&window);
+            let written = writer.window(&window);
+            match place {
+                0 => live.window(window),
+                _ => live.window_beside(window),
             }
-            writer.window(&window)
+            written
         }
         TrialOutput::Open { windows, until_ns } => {
             if place == 0 {

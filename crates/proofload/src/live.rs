@@ -3,12 +3,14 @@
 //! measurement.
 
 use std::io::{IsTerminal, stderr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::StopSignal;
 use live::audience::News;
 use live::browser::Browser;
+use live::push::{Destination, Pace, Protocol, Push};
 use live::terminal::{self, Screen};
 use live::view::TrialHead;
 use pages::progress::ProgressLine;
@@ -24,6 +26,10 @@ use crate::cli::{OutputFlags, WatchFlags};
 use crate::console::Console;
 use crate::problem::Problem;
 
+/// Variables of the environment with the tokens of destinations.
+const REMOTE_WRITE_TOKEN: &str = "PROOFLOAD_REMOTE_WRITE_TOKEN";
+const OTLP_TOKEN: &str = "PROOFLOAD_OTLP_TOKEN";
+
 /// Without a terminal, progress events per line; they come once a second.
 const LINES_EVERY: u64 = 5;
 
@@ -37,6 +43,12 @@ pub struct LiveView {
     console: Console,
     screen: Option<Screen>,
     browser: Option<Browser>,
+    /// Where metrics are sent.
+    pushes: Vec<Push>,
+    /// Name of the run's folder.
+    run: String,
+    /// The arm of a duet's second trial.
+    beside: Option<usize>,
     /// The plan of the trial that runs, with its hash.
     plan: Option<(String, Arc<Plan>)>,
     /// What the user is told on the screen, and again when that is gone.
@@ -74,10 +86,23 @@ impl LiveView {
             (false, true) => Style::Redrawn,
             (false, false) => Style::Lines,
         };
-        let (screen, browser, plan, said) = Default::default();
-        let trial = TrialShown::default();
+        let (screen, browser, pushes, run, beside, plan, said) = Default::default();
+        let (trial, seen, dirty) = (TrialShown::default(), 0, false);
         let console = Console::new();
-        Self { style, trial, seen: 0, dirty: false, console, screen, browser, plan, said }
+        Self {
+            style,
+            trial,
+            seen,
+            dirty,
+            console,
+            screen,
+            browser,
+            pushes,
+            run,
+            beside,
+            plan,
+            said,
+        }
     }
 
     /// For a run of this plan that this signal stops: see [`LiveView::open_to`].
@@ -94,9 +119,9 @@ impl LiveView {
     }
 
     /// Shows the run of this plan to all who watch: on a whole screen, if there is one, whose keys request this signal;
-    /// and in browsers, if the flags give an address.
+    /// in browsers, and by metrics that are sent elsewhere, if the flags give addresses.
     ///
-    /// Errors: the address cannot be used
+    /// Errors: an address cannot be used
     pub fn open_to(
         &mut self,
         (flags, watch): (&OutputFlags, &WatchFlags),
@@ -115,7 +140,28 @@ impl LiveView {
             self.say(&format!("live at {}", browser.link));
             self.browser = Some(browser);
         }
+        for (protocol, flag, url, token) in [
+            (Protocol::RemoteWrite, "--remote-write", &watch.remote_write, REMOTE_WRITE_TOKEN),
+            (Protocol::Otlp, "--otlp", &watch.otlp, OTLP_TOKEN),
+        ] {
+            let Some(url) = url else { continue };
+            let token = std::env::var(token).ok();
+            let destination = Destination::parse(protocol, url, token.as_deref());
+            let destination = destination.map_err(|what| {
+                Problem::usage(format!("`{flag}` cannot be used: {what}"))
+                    .hint("write a whole URL, such as http://127.0.0.1:9090/api/v1/write")
+            })?;
+            let push = Push::start(destination, Pace::default())
+                .map_err(|error| Problem::environment(format!("cannot send metrics: {error}")))?;
+            self.pushes.push(push);
+        }
         Ok(())
+    }
+
+    /// The run is recorded in this folder, whose name metrics have.
+    pub fn recorded_in(&mut self, folder: &Path) {
+        let name = folder.file_name().unwrap_or_default();
+        self.run = name.to_string_lossy().into_owned();
     }
 
     /// The plan, as those who watch have it: the same for all of its trials.
@@ -133,18 +179,20 @@ impl LiveView {
 
     /// Tells all who watch.
     fn send(&mut self, news: impl FnOnce() -> News) {
-        if self.screen.is_none() && self.browser.is_none() {
+        if self.screen.is_none() && self.browser.is_none() && self.pushes.is_empty() {
             return;
         }
         let news = Arc::new(news());
         self.screen.iter_mut().for_each(|screen| screen.audience.send(&news));
         self.browser.iter_mut().for_each(|browser| browser.audience.send(&news));
+        self.pushes.iter_mut().for_each(|push| push.audience.send(&news));
     }
 
     /// Starts the view of the agenda's next trial; of a duet, it shows the first trial.
     pub fn trial(&mut self, plan: &Plan, agenda: &Agenda) {
         let (now, later) = agenda.trials.split_at(agenda.next().len());
         let Some(next) = now.first() else { return };
+        self.beside = now.get(1).map(|trial| trial.arm);
         let names: Vec<&str> = now.iter().map(|one| plan.arms[one.arm].name.as_str()).collect();
         let arm = &plan.arms[next.arm];
         let measure_ns = match arm.load.stop {
@@ -171,6 +219,7 @@ impl LiveView {
         let names = arm.names();
         let (operations, journeys) = names.split_at(arm.operations.len());
         let head = TrialHead {
+            run: plan.secrets.redact(&self.run),
             trial: next.clone(),
             number: self.trial.number,
             block: self.trial.block,
@@ -200,9 +249,16 @@ impl LiveView {
         }
     }
 
+    /// Counts a complete window of a duet's second trial.
+    pub fn window_beside(&mut self, window: Window) {
+        if let Some(arm) = self.beside {
+            self.send(|| News::Beside(arm, Box::new(News::Window(window))));
+        }
+    }
+
     /// Shows a complete window; of a duet, of the first trial.
-    pub fn window(&mut self, window: &Window) {
-        self.send(|| News::Window(window.clone()));
+    pub fn window(&mut self, window: Window) {
+        self.send(|| News::Window(window));
     }
 
     /// Shows windows that are not complete, as they are at this instant.
@@ -220,12 +276,22 @@ impl LiveView {
         self.screen.is_some() || self.browser.is_some()
     }
 
-    /// Shows the report in browsers.
+    /// Shows the report in browsers, and sends the last metrics.
     pub fn report(&mut self, page: impl FnOnce() -> Option<String>) {
+        self.end_pushes();
         if let Some(browser) = self.browser.take()
             && let Some(page) = page()
         {
             browser.end(page);
+        }
+    }
+
+    fn end_pushes(&mut self) {
+        // All at once: each may take a few seconds.
+        let pushes = std::mem::take(&mut self.pushes).into_iter();
+        for push in pushes.map(Push::close).collect::<Vec<_>>() {
+            let (_, said) = push.end();
+            said.iter().for_each(|text| self.say(text));
         }
     }
 
@@ -285,6 +351,9 @@ impl LiveView {
 
     /// Shows an event of a duet's second trial, if the first has no equivalent.
     pub fn beside(&mut self, event: &Event) {
+        if let Some(arm) = self.beside {
+            self.send(|| News::Beside(arm, Box::new(News::Event(event.clone()))));
+        }
         if let EventKind::FailureSeen { .. }
         | EventKind::ProcessDied { .. }
         | EventKind::Fault { .. } = &event.kind
@@ -298,7 +367,7 @@ impl LiveView {
         self.clear();
         // The text may quote a target or the output of a process.
         let text = printable_lines(text);
-        self.send(|| News::Note(text.to_string()));
+        self.send(|| News::Note(text.clone()));
         match (&self.screen, &self.style) {
             (_, Style::Silent) => {}
             (Some(_), _) => self.said.push(text),
@@ -314,6 +383,8 @@ impl LiveView {
     }
 
     fn progress(&mut self, at_ns: i64, progress: &Progress) {
+        let said: Vec<String> = self.pushes.iter().flat_map(Push::said).collect();
+        said.iter().for_each(|text| self.say(text));
         self.trial.failed += if self.trial.phase.0 >= Phase::Measure { progress.failed } else { 0 };
         self.seen += 1;
         let line = self.trial.line(at_ns, progress);
@@ -337,6 +408,7 @@ impl LiveView {
 impl Drop for LiveView {
     fn drop(&mut self) {
         self.leave();
+        self.end_pushes();
     }
 }
 

@@ -16,12 +16,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plan::plan::Plan;
 use tokio::sync::oneshot;
 
 use crate::audience::Audience;
+use crate::metrics::Metrics;
+use crate::view::RunView;
 use access::Access;
 
 /// Viewers have so long to take the report before the command ends.
@@ -51,10 +53,12 @@ impl Browser {
         let (audience, queue) = Audience::new();
         let (report, reported) = oneshot::channel();
         let (done, gone) = mpsc::channel();
-        let plan = Arc::clone(plan);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let metrics = Metrics::new(since, audience.count_of_missed());
+        let view = RunView::new(plan);
         thread::Builder::new().name("browser".to_owned()).spawn(move || {
             // Without a runtime there is no page, and the run goes on.
-            let _ = server::run(listener, access, &plan, queue, reported);
+            let _ = server::run(listener, access, (view, metrics), queue, reported);
             let _ = done.send(());
         })?;
         Ok(Self { audience, link, report, gone })

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +17,6 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use plan::plan::Plan;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -29,6 +27,8 @@ use super::page;
 use super::state::{Live, Shared};
 use super::viewer::Viewer;
 use crate::audience::Queue;
+use crate::metrics::Metrics;
+use crate::metrics::negotiation::Exposition;
 use crate::view::RunView;
 
 /// Connections at a time.
@@ -68,12 +68,12 @@ type Body = Either<Full<Bytes>, StreamBody<Events>>;
 pub fn run(
     listener: StdListener,
     access: Access,
-    plan: &Arc<Plan>,
+    (view, metrics): (RunView, Metrics),
     mut queue: Queue,
     report: oneshot::Receiver<String>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let live = Rc::new(RefCell::new(Live::new(RunView::new(plan))));
+    let live = Rc::new(RefCell::new(Live::new(view, metrics)));
     let access = Rc::new(access);
     LocalSet::new().block_on(&runtime, async {
         let listener = TcpListener::from_std(listener)?;
@@ -162,8 +162,19 @@ fn answer(request: &Request<Incoming>, access: &Access, live: &Shared) -> Respon
     match request.uri().path() {
         "/" => typed("text/html; charset=utf-8", Either::Left(Full::new(page::page()))),
         "/events" => typed("text/event-stream", events(live)),
-        _ => text(StatusCode::NOT_FOUND, "there are / and /events\n"),
+        "/metrics" => metrics(request, live),
+        _ => text(StatusCode::NOT_FOUND, "there are /, /events and /metrics\n"),
     }
+}
+
+fn metrics(request: &Request<Incoming>, live: &Shared) -> Response<Body> {
+    let accepted = request.headers().get_all(header::ACCEPT).into_iter();
+    let accepted: Vec<&str> = accepted.filter_map(|value| value.to_str().ok()).collect();
+    let form = Exposition::accepted(&accepted.join(","));
+    let metrics = form.of(&live.borrow().metrics);
+    let mut response = typed(form.media_type(), Either::Left(Full::from(metrics)));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    response
 }
 
 fn events(live: &Shared) -> Body {

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::frame::{Point, State, json};
 use super::history::History;
 use crate::audience::News;
+use crate::metrics::Metrics;
 use crate::view::RunView;
 
 /// Shared by everything on the thread of the server.
@@ -17,6 +18,8 @@ pub type Shared = Rc<RefCell<Live>>;
 #[derive(Debug)]
 pub struct Live {
     view: RunView,
+    /// For other programs.
+    pub metrics: Metrics,
     /// The charts of the trial.
     pub history: History,
     /// Number of the trial that is shown, from 1.
@@ -32,11 +35,12 @@ pub struct Live {
 
 impl Live {
     /// Before the first trial.
-    pub fn new(view: RunView) -> Self {
+    pub fn new(view: RunView, metrics: Metrics) -> Self {
         let (changed, _) = watch::channel(0);
         let history = History::new(0);
         let mut live = Self {
             view,
+            metrics,
             history,
             trial: 0,
             version: 0,
@@ -51,6 +55,7 @@ impl Live {
     /// Takes note of what happened.
     pub fn take(&mut self, news: &News) {
         self.view.take(news);
+        self.metrics.take(news);
         match news {
             News::Begin(..) => {
                 self.trial += 1;

@@ -190,3 +190,25 @@ fn slow_viewers_delay_neither_the_run_nor_others() {
     browser.end(String::new());
     assert!(began.elapsed() < 2 * LAST_FRAME_WITHIN, "the silent ones are not waited for");
 }
+
+#[test]
+fn a_scraper_gets_metrics_in_the_form_that_it_accepts() {
+    let (mut browser, plan) = served("0.0.0.0:0");
+    let mut viewer = {
+        let (_, query) = browser.link.split_once("/?").expect("a token");
+        let request = format!("GET /events?{query} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        Events(BufReader::new(asked(&browser, &request)))
+    };
+    run_for(&mut browser, &plan, 0..2);
+    viewer.with_second(1);
+    assert!(answer(&browser, "/metrics", "").starts_with("HTTP/1.1 403"));
+    let (_, token) = browser.link.split_once("token=").expect("a token");
+    let bearer = format!("authorization: Bearer {token}\r\n");
+    let classic = answer(&browser, "/metrics", &bearer);
+    assert!(classic.contains("content-type: text/plain; version=0.0.4"), "{classic}");
+    assert!(classic.contains("run=\"20261124T1200Z-shop\"} 200\n"), "{classic}");
+    let accept = format!("{bearer}accept: application/openmetrics-text;version=1.0.0\r\n");
+    let open = answer(&browser, "/metrics", &accept);
+    assert!(open.contains("content-type: application/openmetrics-text; version=1.0.0"), "{open}");
+    assert!(open.ends_with("# EOF\n"));
+}

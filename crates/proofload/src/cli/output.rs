@@ -37,9 +37,17 @@ pub struct OutputFlags {
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct WatchFlags {
-    /// Show the run in browsers at this address, such as 127.0.0.1:7070; elsewhere than on loopback the link has a token
+    /// Show the run in browsers at this address, such as 127.0.0.1:7070, and to Prometheus at /metrics; elsewhere than on
+    /// loopback the link has a token
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub live: Option<SocketAddr>,
+    /// Send metrics each 5 s to this address of Prometheus remote write; a token may be in PROOFLOAD_REMOTE_WRITE_TOKEN
+    // Not checked here: messages about a flag quote its value, which may contain a password.
+    #[arg(long, value_name = "URL")]
+    pub remote_write: Option<String>,
+    /// Send metrics each 5 s to the OTLP receiver (HTTP) at this address; a token may be in PROOFLOAD_OTLP_TOKEN
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -66,16 +66,16 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let fleet = gather(&loaded, (&arms, &settings), args, (options, &stop), &mut live);
     let fleet = fleet.map_err(redacted)?;
     let root = folder(args.output.out.as_deref(), plan, &now_text());
+    live.recorded_in(&root);
     let several = arms.len() > 1;
     say_arms(&arms, plan.arms.len(), &mut live);
     let mut found: Vec<(String, Summary)> = Vec::new();
     let mut stuck = None;
     for (number, (experiment, settings)) in arms.iter().zip(settings).enumerate() {
         let name = experiment.plan.arms[0].name.clone();
-        let home = if several {
-            root.join(format!("{}-{}", number + 1, slug(&name)))
-        } else {
-            root.clone()
+        let home = match several {
+            true => root.join(format!("{}-{}", number + 1, slug(&name))),
+            false => root.clone(),
         };
         if several {
             live.say(&format!("arm {name}"));
@@ -105,10 +105,11 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     if let Some(problem) = stuck {
         return Err(redacted(problem));
     }
+    stuck.map_or(Ok(()), |problem| Err(redacted(problem)))?;
     let exits = found.iter().map(|(_, summary)| exit(summary));
     let whole = found.len() == arms.len();
-    let first = exits.into_iter().find(|one| *one != Exit::Passed);
-    Ok(first.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
+    let otherwise = if whole { Exit::Passed } else { Exit::Undecided };
+    Ok(exits.into_iter().find(|one| *one != Exit::Passed).unwrap_or(otherwise))
 }
 
 /// Shows the answers of several arms side by side, and keeps the table.

@@ -68,9 +68,9 @@ pub fn resume(
     }
     let stop = interrupt::listen()?;
     let mut live = LiveView::of_run((flags, watch), plan, &stop)?;
+    live.recorded_in(&root);
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
-    let (command, shares) = (origin.command.clone(), origin.agents);
-    let provenance = Run { command, shares, ..provenance };
+    let provenance = Run { command: origin.command.clone(), shares: origin.agents, ..provenance };
     // All trials of a run get the same scheduling, unless the user turns it off now.
     let real_time = !(origin.no_realtime || generator.no_realtime);
     let share_run = ShareRun::WHOLE;

@@ -86,6 +86,7 @@ pub fn measure(
     };
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
+    live.recorded_in(disk.root());
     if fleet.is_some() {
         let root = disk.root().display();
         live.say(&format!(
@@ -201,6 +202,7 @@ fn trace_url(plan: &Plan) -> Option<String> {
 fn command_line(plan: &Plan) -> Vec<String> {
     let mut words: Vec<String> = std::env::args().collect();
     hide_headers(&mut words);
+    hide_destinations(&mut words);
     words.iter_mut().for_each(hide_user);
     words.iter().map(|word| plan.secrets.redact(word)).collect()
 }
@@ -214,6 +216,29 @@ fn hide_headers(words: &mut [String]) {
             && let Some((name, _)) = line.split_once(':')
         {
             words[index] = format!("{flag}{name}: …");
+        }
+    }
+}
+
+/// Hides the user and the query of the addresses to which metrics are sent.
+fn hide_destinations(words: &mut [String]) {
+    for index in 1..words.len() {
+        for flag in ["--remote-write", "--otlp"] {
+            let given = words[index].strip_prefix(flag).and_then(|rest| rest.strip_prefix('='));
+            let given = given.map(|url| (format!("{flag}="), url));
+            let apart = (words[index - 1] == flag).then(|| (String::new(), words[index].as_str()));
+            let Some((before, url)) = given.or(apart) else { continue };
+            let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+            let rest = match rest.rsplit_once('@') {
+                Some((_, host)) => format!("…@{host}"),
+                None => rest.to_owned(),
+            };
+            let rest = match rest.split_once(['?', '#']) {
+                Some((path, _)) => format!("{path}?…"),
+                None => rest,
+            };
+            words[index] = format!("{before}{scheme}://{rest}");
+            break;
         }
     }
 }
@@ -251,6 +276,22 @@ mod tests {
             let mut word = given.to_owned();
             hide_user(&mut word);
             assert_eq!(word, shown);
+        }
+    }
+
+    #[test]
+    fn user_and_query_of_where_metrics_go_are_hidden() {
+        for (given, shown) in [
+            (&["--remote-write", "http://a:s,e/c?r@t@db:9/w?key=1"][..], "http://…@db:9/w?…"),
+            (&["--otlp=https://c:4318"], "--otlp=https://c:4318"),
+            (&["--otlp=a:secret@c"], "--otlp=://…@c"),
+            (&["--remote-write=http://db/w?key=secret@x"], "--remote-write=http://…@x"),
+        ] {
+            let given = given.iter().map(|word| (*word).to_owned());
+            let mut words: Vec<String> =
+                std::iter::once("proofload".to_owned()).chain(given).collect();
+            hide_destinations(&mut words);
+            assert_eq!(words.last().map(String::as_str), Some(shown));
         }
     }
 

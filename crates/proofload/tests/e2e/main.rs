@@ -28,6 +28,7 @@ mod loads;
 mod mail;
 mod mail_burst;
 mod mail_server;
+mod metrics;
 mod page;
 mod parts;
 mod peers;

@@ -121,7 +121,7 @@ impl Broker {
 }
 
 /// Whether a log contains these words before it ends.
-fn says(log: impl Read + Send + 'static, words: &str) -> bool {
+pub fn says(log: impl Read + Send + 'static, words: &str) -> bool {
     let mut lines = BufReader::new(log).lines().map_while(Result::ok);
     let is_said = lines.any(|line| line.contains(words));
     // Reads to the end: a log that nobody reads would block the server.

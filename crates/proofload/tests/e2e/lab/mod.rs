@@ -11,6 +11,7 @@ pub mod postfix;
 pub mod process;
 #[path = "../../programs/mod.rs"]
 mod programs;
+pub mod prometheus;
 pub mod relay;
 pub mod server;
 pub mod terminal;
