@@ -8,6 +8,7 @@ use pages::tables::Table;
 use plan::plan::Plan;
 use record::Window;
 use record::event::Event;
+use record::summary::ListedOperation;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -31,6 +32,8 @@ pub enum News {
     Note(String),
     /// What earlier trials say.
     Tables(Vec<Table>),
+    /// The slowest operations of the trial that has ended, where it was traced.
+    Slowest(Vec<ListedOperation>),
     /// The same of the trial of this arm of the plan, which runs beside the one that began: the second of a duet.
     Beside(usize, Box<News>),
 }

@@ -190,7 +190,7 @@ impl RunView {
             News::Open(windows, until_ns) => self.open(windows, *until_ns),
             News::Note(text) => self.note(text),
             News::Tables(tables) => self.tables.clone_from(tables),
-            News::Beside(..) => {}
+            News::Beside(..) | News::Slowest(_) => {}
         }
     }
 

@@ -257,7 +257,7 @@ impl Execution<'_> {
     /// Stores trials that were executed at the same time. `lost` is the trial that makes the run give up, and why, if
     /// it does.
     fn keep(
-        &self,
+        &mut self,
         writers: Vec<TrialWriter<'_>>,
         executed: Vec<record::TrialFacts>,
         confidence: Option<f64>,
@@ -267,9 +267,12 @@ impl Execution<'_> {
         let fell = executed.iter().any(|facts| facts.died.is_some());
         let late = executed.iter().all(|facts| facts.early_end.is_none());
         let mut states = Vec::new();
-        for (writer, mut facts) in writers.into_iter().zip(executed) {
+        for (place, (writer, mut facts)) in writers.into_iter().zip(executed).enumerate() {
             facts.confidence = confidence.unwrap_or(facts.confidence);
             let facts = redaction::of_facts(facts, secrets);
+            if let Some(traces) = &facts.traces {
+                self.live.slowest(place, &traces.slowest);
+            }
             writer.finish(&facts.totals)?;
             write_facts(self.disk, &facts)?;
             states.push(state(&facts));

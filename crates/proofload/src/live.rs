@@ -19,6 +19,7 @@ use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use plan::printable::printable_lines;
 use record::event::{Event, EventKind, Phase, Progress};
+use record::summary::ListedOperation;
 use record::{EndReason, Window, summary};
 
 use crate::agenda::Agenda;
@@ -264,6 +265,16 @@ impl LiveView {
     /// Shows windows that are not complete, as they are at this instant.
     pub fn open(&mut self, windows: Vec<Window>, until_ns: i64) {
         self.send(|| News::Open(windows, until_ns));
+    }
+
+    /// Tells which operations of a trial were slowest, when it has ended; of a duet, of the one at this place.
+    pub fn slowest(&mut self, place: usize, slowest: &[ListedOperation]) {
+        let news = || News::Slowest(slowest.to_vec());
+        match (place, self.beside) {
+            (0, _) => self.send(news),
+            (_, Some(arm)) => self.send(|| News::Beside(arm, Box::new(news()))),
+            (_, None) => {}
+        }
     }
 
     /// Shows what the trials so far say.

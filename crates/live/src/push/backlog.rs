@@ -15,10 +15,31 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 pub struct Request {
     /// Its body.
     pub body: Bytes,
-    /// Samples in it.
+    /// What it holds.
+    pub content: Content,
+    /// Samples in it, or spans.
     pub samples: u64,
     /// When they were taken, from the epoch.
     pub at: Duration,
+}
+
+/// What a request holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Samples of metrics.
+    Metrics,
+    /// Spans of operations.
+    Spans,
+}
+
+impl Content {
+    /// In a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Metrics => "metrics",
+            Self::Spans => "spans",
+        }
+    }
 }
 
 /// What waits.
@@ -81,7 +102,12 @@ mod tests {
     use super::*;
 
     fn request(at: u64, bytes: usize) -> Request {
-        Request { body: vec![0; bytes].into(), samples: 10, at: Duration::from_secs(at) }
+        Request {
+            body: vec![0; bytes].into(),
+            content: Content::Metrics,
+            samples: 10,
+            at: Duration::from_secs(at),
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use url::Url;
 pub enum Protocol {
     /// Prometheus remote write 1.0.
     RemoteWrite,
-    /// OpenTelemetry's protocol over HTTP, with `/v1/metrics` behind the address.
+    /// OpenTelemetry's protocol over HTTP, with `/v1/metrics` and `/v1/traces` behind the address.
     Otlp,
 }
 
@@ -30,8 +30,10 @@ pub struct Destination {
     pub(super) authority: (String, u16),
     /// Of the field `Host`.
     pub(super) host: HeaderValue,
-    /// Path and query of the request.
+    /// Path and query of a request with metrics.
     pub(super) target: String,
+    /// Of one with spans.
+    pub(super) spans_target: String,
     pub(super) authorization: Option<HeaderValue>,
     pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
@@ -62,15 +64,17 @@ impl Destination {
             "https" => Some((Arc::new(client_config()?), server_name(&name)?)),
             _ => None,
         };
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let base = url.path().trim_end_matches('/').to_owned();
+        let spans_target = format!("{base}/v1/traces{query}");
         if protocol == Protocol::Otlp {
-            let path = format!("{}/v1/metrics", url.path().trim_end_matches('/'));
-            url.set_path(&path);
+            url.set_path(&format!("{base}/v1/metrics"));
         }
         let shown = format!("{}://{host_and_port}{}", url.scheme(), url.path());
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         let host = HeaderValue::from_str(&host_and_port).map_err(|error| error.to_string())?;
         let target = format!("{}{query}", url.path());
-        Ok(Self { protocol, shown, authority: (name, port), host, target, authorization, tls })
+        let authority = (name, port);
+        Ok(Self { protocol, shown, authority, host, target, spans_target, authorization, tls })
     }
 }
 
@@ -157,6 +161,7 @@ mod tests {
         for url in ["http://collector:4318", "http://collector:4318/"] {
             let one = Destination::parse(Protocol::Otlp, url, None).expect("a destination");
             assert_eq!(one.target, "/v1/metrics");
+            assert_eq!(one.spans_target, "/v1/traces");
         }
         let one = Destination::parse(Protocol::Otlp, "http://c/otlp/?a=b", None).expect("one");
         assert_eq!(one.target, "/otlp/v1/metrics?a=b");

@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use prost::Message;
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Content, Request};
 use super::destination::{Destination, Protocol};
+use super::otlp_spans::{self, Spans};
 use super::poster::{Answer, Poster};
 use super::snapshot::{Calendar, snapshot};
 use super::{Delivered, Pace};
@@ -73,10 +75,9 @@ async fn follow(
     let mut metrics = Metrics::new(calendar.since, missed);
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut push = |metrics: &Metrics, ends: bool| {
-        for request in snapshot(metrics, &mut calendar, protocol, ends) {
-            shared.backlog.borrow_mut().push(request);
-        }
+    let mut spans = Spans::default();
+    let push = |requests: Vec<Request>| {
+        requests.into_iter().for_each(|request| shared.backlog.borrow_mut().push(request));
         shared.changed.notify_one();
     };
     loop {
@@ -85,19 +86,27 @@ async fn follow(
                 let Some(news) = news else { break };
                 let arms = metrics.arms.len();
                 metrics.take(&news);
+                if protocol == Protocol::Otlp {
+                    push(spans.take(&news).into_iter().map(|made| spans_request(made, calendar.now())).collect());
+                }
                 // From zero: what grows before the first sample of a series is no growth for Prometheus.
                 if matches!(*news, News::Begin(..)) && metrics.arms.len() > arms {
-                    push(&metrics, false);
+                    push(snapshot(&metrics, &mut calendar, protocol, false));
                 }
             }
-            _ = ticks.tick() => push(&metrics, false),
+            _ = ticks.tick() => push(snapshot(&metrics, &mut calendar, protocol, false)),
         }
     }
-    push(&metrics, false);
-    push(&metrics, true);
+    push(snapshot(&metrics, &mut calendar, protocol, false));
+    push(snapshot(&metrics, &mut calendar, protocol, true));
     *shared.is_closed.borrow_mut() = true;
     shared.closing.notify_one();
     shared.changed.notify_one();
+}
+
+fn spans_request((message, spans): (otlp_spans::ExportRequest, u64), at: Duration) -> Request {
+    let body = message.encode_to_vec().into();
+    Request { body, content: Content::Spans, samples: spans, at }
 }
 
 /// Sends what waits, the oldest first, until nothing more comes.
@@ -114,7 +123,7 @@ async fn deliver(poster: &mut Poster, pace: Pace, shared: &Shared, messenger: &m
         };
         // If time is up while it is on its way, nobody knows whether it arrived: it counts as dropped.
         let mut on_its_way = OnItsWay { shared, samples: request.samples };
-        let answer = poster.post(request.body.clone()).await;
+        let answer = poster.post(request.content, request.body.clone()).await;
         let samples = std::mem::take(&mut on_its_way.samples);
         match answer {
             Answer::Taken => {
@@ -123,10 +132,10 @@ async fn deliver(poster: &mut Poster, pace: Pace, shared: &Shared, messenger: &m
             }
             Answer::Refused(reason) => {
                 shared.backlog.borrow_mut().delivered.dropped += samples;
-                messenger.refused(&reason);
+                messenger.refused(request.content, &reason);
             }
             Answer::Later(asked, reason) => {
-                messenger.late(&reason);
+                messenger.late(request.content, &reason);
                 shared.backlog.borrow_mut().put_back(request);
                 let wait = asked.unwrap_or(pause).max(pause).min(pace.longest_pause);
                 pause = (2 * pause).min(pace.longest_pause);
@@ -155,21 +164,23 @@ impl Drop for OnItsWay<'_> {
 struct Messenger {
     shown: String,
     say: Sender<String>,
-    said: [bool; 2],
+    said: [bool; 3],
 }
 
 impl Messenger {
     fn new(destination: &Destination, say: Sender<String>) -> Self {
-        Self { shown: destination.shown.clone(), say, said: [false; 2] }
+        Self { shown: destination.shown.clone(), say, said: [false; 3] }
     }
 
-    fn late(&mut self, reason: &str) {
-        let text = format!("{} takes no metrics now ({reason}); they are sent again", self.shown);
-        self.once(0, text);
+    fn late(&mut self, content: Content, reason: &str) {
+        let (shown, what) = (&self.shown, content.name());
+        self.once(0, format!("{shown} takes no {what} now ({reason}); they are sent again"));
     }
 
-    fn refused(&mut self, reason: &str) {
-        self.once(1, format!("{} refuses metrics ({reason}); they are dropped", self.shown));
+    fn refused(&mut self, content: Content, reason: &str) {
+        let (shown, what) = (&self.shown, content.name());
+        let kind = if content == Content::Metrics { 1 } else { 2 };
+        self.once(kind, format!("{shown} refuses {what} ({reason}); they are dropped"));
     }
 
     fn once(&mut self, kind: usize, text: String) {

@@ -1,15 +1,17 @@
-//! Metrics that are sent while a run goes on: to Prometheus (remote write 1.0), and as OTLP over HTTP.
+//! Metrics that are sent while a run goes on: to Prometheus (remote write 1.0), and as OTLP over HTTP, there with spans of
+//! slow and failed operations.
 //!
 //! Each destination has a thread of its own. What it does not take waits within a bound, and the oldest is dropped and
 //! counted; the run waits for none of it but a few seconds at its end.
 //!
 //! In reading order: [`destination`] is where metrics go; [`snapshot`] makes requests of metrics, with [`remote_write`] and
-//! [`otlp`]; [`backlog`] holds what waits; [`poster`] sends it.
+//! [`otlp`]; [`otlp_spans`] makes those of spans; [`backlog`] holds what waits; [`poster`] sends it.
 
 mod backlog;
 pub mod destination;
 mod follower;
 mod otlp;
+mod otlp_spans;
 mod poster;
 mod remote_write;
 mod snapshot;

@@ -30,9 +30,9 @@ struct ResourceMetrics {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Resource {
+pub(super) struct Resource {
     #[prost(message, repeated, tag = "1")]
-    attributes: Vec<KeyValue>,
+    pub(super) attributes: Vec<KeyValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -44,7 +44,7 @@ struct ScopeMetrics {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Scope {
+pub(super) struct Scope {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(string, tag = "2")]
@@ -52,17 +52,19 @@ struct Scope {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct KeyValue {
+pub(super) struct KeyValue {
     #[prost(string, tag = "1")]
-    key: String,
+    pub(super) key: String,
     #[prost(message, optional, tag = "2")]
-    value: Option<AnyValue>,
+    pub(super) value: Option<AnyValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct AnyValue {
+pub(super) struct AnyValue {
     #[prost(string, optional, tag = "1")]
-    string_value: Option<String>,
+    pub(super) string_value: Option<String>,
+    #[prost(int64, optional, tag = "3")]
+    pub(super) int_value: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -175,12 +177,15 @@ pub fn request(
     let flags = if ends { NO_RECORDED_VALUE } else { 0 };
     let instants = Instants { start: nanos(since), time: nanos(at), flags };
     let metrics = families.iter().map(|family| metric(family, instants));
-    let scope =
-        Scope { name: "proofload".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    let scope_metrics = vec![ScopeMetrics { scope: Some(scope), metrics: metrics.collect() }];
+    let scope_metrics = vec![ScopeMetrics { scope: Some(scope()), metrics: metrics.collect() }];
     let resource = Resource { attributes: attributes(&[("service.name", "proofload")]) };
     let resource_metrics = vec![ResourceMetrics { resource: Some(resource), scope_metrics }];
     ExportRequest { resource_metrics }
+}
+
+/// Who says all this.
+pub(super) fn scope() -> Scope {
+    Scope { name: "proofload".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
 /// Without the endings that stand for kind and unit: whoever stores it in Prometheus adds them.
@@ -250,10 +255,10 @@ fn buckets(times: &Times) -> Option<Buckets> {
     Some(Buckets { offset: first - 1, counts: counts.collect() })
 }
 
-fn attributes(labels: &[(&str, &str)]) -> Vec<KeyValue> {
+pub(super) fn attributes(labels: &[(&str, &str)]) -> Vec<KeyValue> {
     let attribute = |&(key, value): &(&str, &str)| KeyValue {
         key: key.to_owned(),
-        value: Some(AnyValue { string_value: Some(value.to_owned()) }),
+        value: Some(AnyValue { string_value: Some(value.to_owned()), int_value: None }),
     };
     labels.iter().map(attribute).collect()
 }

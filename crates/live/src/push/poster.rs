@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::backlog::Content;
 use super::destination::{Destination, Protocol};
 
 /// What is read of an answer.
@@ -49,9 +50,9 @@ impl Poster {
     }
 
     /// Sends one request. The connection is kept after a whole answer alone.
-    pub async fn post(&mut self, body: Bytes) -> Answer {
+    pub async fn post(&mut self, content: Content, body: Bytes) -> Answer {
         let connection = self.connection.take();
-        match tokio::time::timeout(self.timeout, self.exchange(connection, body)).await {
+        match tokio::time::timeout(self.timeout, self.exchange(connection, (content, body))).await {
             Ok(Ok((answer, connection))) => {
                 self.connection = connection;
                 answer
@@ -66,14 +67,14 @@ impl Poster {
     async fn exchange(
         &self,
         connection: Option<SendRequest<Full<Bytes>>>,
-        body: Bytes,
+        (content, body): (Content, Bytes),
     ) -> Result<(Answer, Option<SendRequest<Full<Bytes>>>), String> {
         let mut connection = match connection.filter(|known| !known.is_closed()) {
             Some(connection) => connection,
             None => self.connect().await?,
         };
         connection.ready().await.map_err(|error| reason(&error))?;
-        let request = self.request(body)?;
+        let request = self.request(content, body)?;
         let response = connection.send_request(request).await.map_err(|error| reason(&error))?;
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let (text, is_whole) = first_line(response).await;
@@ -104,9 +105,13 @@ impl Poster {
         }
     }
 
-    fn request(&self, body: Bytes) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&self, content: Content, body: Bytes) -> Result<Request<Full<Bytes>>, String> {
         let destination = &self.destination;
-        let mut request = Request::post(&destination.target)
+        let target = match content {
+            Content::Metrics => &destination.target,
+            Content::Spans => &destination.spans_target,
+        };
+        let mut request = Request::post(target)
             .header(HOST, &destination.host)
             .header(CONTENT_TYPE, "application/x-protobuf")
             .header(ACCEPT, "*/*")

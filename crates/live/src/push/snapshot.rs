@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use prost::Message;
 
-use super::backlog::Request;
+use super::backlog::{Content, Request};
 use super::destination::Protocol;
 use super::remote_write::WriteRequest;
 use super::{otlp, remote_write};
@@ -30,10 +30,14 @@ impl Calendar {
         Self { began: Instant::now(), since, last_ms: 0 }
     }
 
+    /// The time of day, from the epoch.
+    pub fn now(&self) -> Duration {
+        self.since + self.began.elapsed()
+    }
+
     /// The next time in milliseconds, later than all before: a series has one sample a millisecond.
     fn next_ms(&mut self) -> i64 {
-        let now = self.since + self.began.elapsed();
-        let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let now = i64::try_from(self.now().as_millis()).unwrap_or(i64::MAX);
         self.last_ms = now.max(self.last_ms + 1);
         self.last_ms
     }
@@ -58,7 +62,7 @@ pub fn snapshot(
         Protocol::Otlp => {
             let request = otlp::request(&families, (metrics.since, at), ends);
             let body = request.encode_to_vec().into();
-            vec![Request { body, samples: samples as u64, at }]
+            vec![Request { body, content: Content::Metrics, samples: samples as u64, at }]
         }
     }
 }
@@ -71,7 +75,12 @@ fn written(families: &[Family<'_>], (at, at_ms): (Duration, i64), ends: bool) ->
         let message = WriteRequest { timeseries: part.to_vec(), metadata }.encode_to_vec();
         // It fails beyond 4 GiB alone.
         let body = snap::raw::Encoder::new().compress_vec(&message).ok()?;
-        Some(Request { body: body.into(), samples: part.len() as u64, at })
+        Some(Request {
+            body: body.into(),
+            content: Content::Metrics,
+            samples: part.len() as u64,
+            at,
+        })
     });
     requests.collect()
 }

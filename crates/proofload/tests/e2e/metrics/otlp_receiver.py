@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP on the messages of OpenTelemetry: its port, then a line of JSON for each data point."""
+"""A receiver of OTLP over HTTP on the messages of OpenTelemetry: its port, then a line of JSON for each data point or span."""
 
 import json
 import sys
@@ -8,6 +8,32 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
+
+
+def spans(request):
+    for resource in request.resource_spans:
+        about = {one.key: one.value.string_value for one in resource.resource.attributes}
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                values = {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+                yield {"span": span.name, "trace_id": span.trace_id.hex(), "span_id": span.span_id.hex(), "kind": span.kind,
+                       "start": span.start_time_unix_nano, "end": span.end_time_unix_nano, "error": span.status.code == 2,
+                       "labels": about | values}
+
+
+def series(request):
+    for resource in request.resource_metrics:
+        for scope in resource.scope_metrics:
+            for metric in scope.metrics:
+                yield from points(metric)
+
+
+# By path: the request, its answer, and the lines that it makes.
+KINDS = {
+    "/v1/metrics": (ExportMetricsServiceRequest, ExportMetricsServiceResponse, series),
+    "/v1/traces": (ExportTraceServiceRequest, ExportTraceServiceResponse, spans),
+}
 
 
 def points(metric):
@@ -42,20 +68,18 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
-        request = ExportMetricsServiceRequest.FromString(body)
+        kind, answer, lines = KINDS[self.path]
+        request = kind.FromString(body)
         about = {
             "path": self.path,
             "type": self.headers["content-type"],
             "authorization": self.headers["authorization"],
             "unknown": unknown(request),
         }
-        for resource in request.resource_metrics:
-            for scope in resource.scope_metrics:
-                for metric in scope.metrics:
-                    for line in points(metric):
-                        print(json.dumps(about | line))
+        for line in lines(request):
+            print(json.dumps(about | line))
         sys.stdout.flush()
-        answer = ExportMetricsServiceResponse().SerializeToString()
+        answer = answer().SerializeToString()
         self.send_response(200)
         self.send_header("content-type", "application/x-protobuf")
         self.send_header("content-length", str(len(answer)))
