@@ -45,7 +45,8 @@ pub struct WatchFlags {
     // Not checked here: messages about a flag quote its value, which may contain a password.
     #[arg(long, value_name = "URL")]
     pub remote_write: Option<String>,
-    /// Send metrics each 5 s to the OTLP receiver (HTTP) at this address; a token may be in PROOFLOAD_OTLP_TOKEN
+    /// Send metrics each 5 s, and spans of traced operations, to this OTLP receiver (HTTP); a token may be in
+    /// PROOFLOAD_OTLP_TOKEN
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
 }
