@@ -14,7 +14,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 impl RunView {
     /// The phase and its time, and the time until the last trial ends.
     pub fn phase_text(&self) -> String {
-        let name = phase_name(self.phase.0);
+        let name = if self.is_stopping { "stopping" } else { phase_name(self.phase.0) };
         let (elapsed, whole) = self.phase_ns();
         let mut text = match whole {
             Some(whole) => format!("{name} {} of {} s", elapsed / SECOND_NS, whole / SECOND_NS),

@@ -119,6 +119,8 @@ pub struct RunView {
     pub head: Option<TrialHead>,
     /// Its phase, and when that began.
     pub phase: (Phase, i64),
+    /// Whether the user asked to stop.
+    pub is_stopping: bool,
     /// The latest instant of the trial that an event has named.
     pub now_ns: i64,
     /// The instant to which open windows are known.
@@ -165,6 +167,7 @@ impl RunView {
             closed_more: false,
             head: None,
             phase: (Phase::Launch, 0),
+            is_stopping: false,
             now_ns: 0,
             known_ns: 0,
             progress: Progress::default(),
@@ -221,6 +224,7 @@ impl RunView {
     fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.phase = (*phase, event.at_ns),
+            EventKind::Interrupted => self.is_stopping = true,
             EventKind::Progress(progress) => {
                 self.now_ns = event.at_ns;
                 self.lateness.add(progress.lateness);

@@ -103,8 +103,13 @@ impl UrlRun {
         check("timeout", &self.timeout, units::DURATION, duration);
         check("warm-up", &self.warm_up, "a duration such as 5s, or auto", is_warm_up);
         check("traceparent", &self.traceparent, "a share such as 25%, at most 100%", is_share);
-        let template = "an address such as https://traces.example/trace/{trace_id}";
-        check("trace-url", &self.trace_url, template, is_trace_url);
+        // Not quoted: it may hold a password.
+        let wrong = self.trace_url.as_deref().and_then(trace::problem);
+        problems.extend(wrong.map(|what| {
+            format!(
+                "--trace-url {what}: write one such as https://traces.example/trace/{{trace_id}}"
+            )
+        }));
         let headers = self.headers.iter().filter(|header| split_header(header).is_none());
         problems.extend(headers.map(|header| {
             // The text after a space may be a credential.
@@ -289,10 +294,6 @@ fn is_warm_up(text: &str) -> bool {
 
 fn is_share(text: &str) -> bool {
     units::parse_percentage(text).is_some_and(|share| share > 0.0 && share <= 1.0)
-}
-
-fn is_trace_url(text: &str) -> bool {
-    trace::problem(text).is_none()
 }
 
 fn is_think(text: &str) -> bool {

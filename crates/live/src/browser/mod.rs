@@ -7,6 +7,7 @@ mod access;
 mod frame;
 mod history;
 mod page;
+mod peers;
 mod server;
 mod state;
 mod viewer;
@@ -36,6 +37,8 @@ pub struct Browser {
     pub audience: Audience,
     /// Where it is.
     pub link: String,
+    #[cfg(test)]
+    port: u16,
     report: oneshot::Sender<String>,
     gone: mpsc::Receiver<()>,
 }
@@ -49,7 +52,7 @@ impl Browser {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let access = Access::of(address)?;
-        let link = format!("http://{address}/{}", access.query());
+        let link = link(address, &access);
         let (audience, queue) = Audience::new();
         let (report, reported) = oneshot::channel();
         let (done, gone) = mpsc::channel();
@@ -61,7 +64,14 @@ impl Browser {
             let _ = server::run(listener, access, (view, metrics), queue, reported);
             let _ = done.send(());
         })?;
-        Ok(Self { audience, link, report, gone })
+        Ok(Self {
+            audience,
+            link,
+            #[cfg(test)]
+            port: address.port(),
+            report,
+            gone,
+        })
     }
 
     /// Shows the report to all who watch, and ends.
@@ -70,6 +80,19 @@ impl Browser {
         let _ = page.send(report);
         drop(audience);
         let _ = gone.recv_timeout(LAST_FRAME_WITHIN);
+    }
+}
+
+/// Of a server that listens at all addresses, by the name of this machine.
+fn link(address: SocketAddr, access: &Access) -> String {
+    let query = access.query();
+    match address.ip().is_unspecified() {
+        false => format!("http://{address}/{query}"),
+        true => {
+            let system = rustix::system::uname();
+            let name = system.nodename().to_string_lossy();
+            format!("http://{name}:{}/{query}", address.port())
+        }
     }
 }
 

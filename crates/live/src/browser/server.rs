@@ -24,6 +24,7 @@ use tokio::task::LocalSet;
 
 use super::access::Access;
 use super::page;
+use super::peers::{Peer, Peers};
 use super::state::{Live, Shared};
 use super::viewer::Viewer;
 use crate::audience::Queue;
@@ -35,7 +36,9 @@ use crate::view::RunView;
 const CONNECTIONS: usize = 256;
 /// Beyond those, so many are told that there is no room.
 const REFUSED: usize = 64;
-/// A client has so long to send a request, and to take what it was sent.
+/// A client has so long to send a request.
+const HEAD_WITHIN: Duration = Duration::from_secs(5);
+/// And to take what it was sent.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What the kernel keeps for a viewer who is slow.
 const SEND_BUFFER: usize = 128 * 1024;
@@ -108,11 +111,14 @@ async fn accept(
     access: &Rc<Access>,
     live: &Shared,
 ) {
+    let peers = Peers::default();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) if connections.count() < CONNECTIONS + REFUSED => {
+            Ok((stream, from)) if connections.count() < CONNECTIONS + REFUSED => {
                 let is_full = connections.count() >= CONNECTIONS;
-                serve(stream, connections, (access, is_full), live);
+                if let Some(peer) = peers.enter(from.ip()) {
+                    serve((stream, peer), connections, (access, is_full), live);
+                }
             }
             Ok(_) => {}
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -121,7 +127,7 @@ async fn accept(
 }
 
 fn serve(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, Peer),
     connections: &GracefulShutdown,
     (access, is_full): (&Rc<Access>, bool),
     live: &Shared,
@@ -143,12 +149,13 @@ fn serve(
         async move { Ok::<_, Infallible>(response) }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(BUFFER);
     let connection = server.serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::task::spawn_local(async move {
         // A viewer who went away is no news.
         let _ = connection.await;
+        drop(peer);
     });
 }
 

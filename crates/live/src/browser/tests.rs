@@ -1,7 +1,7 @@
 //! The page's server with clients that know nothing of it but HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,15 +35,9 @@ fn run_for(browser: &mut Browser, plan: &Arc<Plan>, seconds: std::ops::Range<u64
     }
 }
 
-fn address(browser: &Browser) -> SocketAddr {
-    let rest = browser.link.strip_prefix("http://").expect("a link");
-    rest.split('/').next().expect("an address").parse().expect("an address")
-}
-
 /// A connection on which this was sent.
 fn asked(browser: &Browser, request: &str) -> TcpStream {
-    let port = address(browser).port();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    let mut stream = TcpStream::connect(("127.0.0.1", browser.port)).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it reads");
     stream
 }

@@ -61,6 +61,10 @@ pub fn run(
     runtime.shutdown_background();
     let mut backlog = shared.backlog.borrow_mut();
     backlog.drop_all();
+    if let Some(reason) = messenger.last.filter(|_| backlog.delivered.dropped > 0) {
+        // Nobody listens any more after the end.
+        let _ = messenger.say.send(format!("the last trouble with {}: {reason}", messenger.shown));
+    }
     Ok(backlog.delivered)
 }
 
@@ -163,30 +167,48 @@ impl Drop for OnItsWay<'_> {
 /// Says each kind of trouble once.
 struct Messenger {
     shown: String,
+    /// Why the last request was not taken, unless that was said.
+    last: Option<String>,
+    /// Those that were said.
+    reasons: Vec<String>,
     say: Sender<String>,
     said: [bool; 3],
 }
 
 impl Messenger {
     fn new(destination: &Destination, say: Sender<String>) -> Self {
-        Self { shown: destination.shown.clone(), say, said: [false; 3] }
+        Self {
+            shown: destination.shown.clone(),
+            last: None,
+            reasons: Vec::new(),
+            say,
+            said: [false; 3],
+        }
     }
 
     fn late(&mut self, content: Content, reason: &str) {
         let (shown, what) = (&self.shown, content.name());
-        self.once(0, format!("{shown} takes no {what} now ({reason}); they are sent again"));
+        self.once(
+            0,
+            format!("{shown} takes no {what} now ({reason}); they are sent again"),
+            reason,
+        );
     }
 
     fn refused(&mut self, content: Content, reason: &str) {
         let (shown, what) = (&self.shown, content.name());
         let kind = if content == Content::Metrics { 1 } else { 2 };
-        self.once(kind, format!("{shown} refuses {what} ({reason}); they are dropped"));
+        self.once(kind, format!("{shown} refuses {what} ({reason}); they are dropped"), reason);
     }
 
-    fn once(&mut self, kind: usize, text: String) {
-        if !std::mem::replace(&mut self.said[kind], true) {
-            // Nobody listens any more after the end.
-            let _ = self.say.send(text);
+    fn once(&mut self, kind: usize, text: String, reason: &str) {
+        if std::mem::replace(&mut self.said[kind], true) {
+            self.last = (!self.reasons.iter().any(|one| one == reason)).then(|| reason.to_owned());
+            return;
         }
+        self.reasons.push(reason.to_owned());
+        self.last = None;
+        // Nobody listens any more after the end.
+        let _ = self.say.send(text);
     }
 }

@@ -147,6 +147,17 @@ fn what_is_refused_is_dropped_counted_and_said_once() {
     );
 }
 
+/// What was said first is not why it failed in the end.
+#[test]
+fn the_last_trouble_is_said_if_it_is_another() {
+    let (url, _posted) = server(&[BUSY, WRONG, "HTTP/1.1 401 Who\r\ncontent-length: 0\r\n\r\n"]);
+    let mut push = started(&url, PACE);
+    run(&mut push, 10);
+    let (_, said) = push.close().end();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert!(said[2].ends_with("status 401 Unauthorized"), "{said:?}");
+}
+
 /// Nobody listens; nothing is answered; nothing is read; the answer is garbage; 500 for the whole run.
 #[test]
 fn a_run_ends_in_time_whatever_its_destination_does() {

@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &RunView) {
         Layout::horizontal([Constraint::Percentage(44), Constraint::Percentage(56)]).areas(body);
     draw_times(frame, times, view);
     draw_operations(frame, operations, view);
-    frame.render_widget(standings(view), standing);
+    frame.render_widget(standings(view, usize::from(standing.width)), standing);
     frame.render_widget(noted(view, notes.height), notes);
     let mut foot = "q or Ctrl-C: end the run in order".to_owned();
     view.link.iter().for_each(|link| foot.push_str(&format!(" · {link}")));
@@ -179,6 +179,8 @@ fn draw_earlier(frame: &mut Frame<'_>, area: Rect, tables: &[pages::tables::Tabl
 
 fn operations(view: &RunView, area: Rect) -> Table<'static> {
     let is_wide = area.width > WIDE / 2;
+    let figures = 7 + 8 + 8 + if is_wide { 15 } else { 6 } + 4;
+    let room = usize::from(area.width.saturating_sub(figures + 1));
     let row = |part: &PartShown| {
         let share = number::percent(part.failed() as f64 / part.planned.max(1) as f64);
         let failed = match is_wide && part.failed() > 0 {
@@ -186,7 +188,7 @@ fn operations(view: &RunView, area: Rect) -> Table<'static> {
             false => number::count(part.failed()),
         };
         let [p50, p99] = part.quantiles.map(Known::shown);
-        let name = printable(&part.name).into_owned();
+        let name = shortened(&printable(&part.name), room);
         let style = if part.failed() > 0 { Style::new().fg(Color::Red) } else { Style::new() };
         Row::new(right_aligned([name, number::count(part.succeeded), p50, p99, failed]))
             .style(style)
@@ -207,6 +209,17 @@ fn operations(view: &RunView, area: Rect) -> Table<'static> {
     Table::new(rows, widths)
         .header(Row::new(right_aligned(head)).style(Style::new().add_modifier(Modifier::DIM)))
         .block(Block::new().borders(Borders::LEFT))
+}
+
+/// The text in so many columns: what is alike among long names is mostly at their beginning.
+fn shortened(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room || room < 5 {
+        return text.to_owned();
+    }
+    let (begin, end) = ((room - 1) / 2, room - 1 - (room - 1) / 2);
+    let begin = text.chars().take(begin);
+    begin.chain(['…']).chain(text.chars().skip(length - end)).collect()
 }
 
 /// The first cell is a name, the others are figures.
@@ -246,11 +259,12 @@ fn earlier(table: &pages::tables::Table, most: usize) -> Table<'static> {
         .block(Block::new().borders(Borders::LEFT | Borders::TOP).title(title))
 }
 
-fn standings(view: &RunView) -> Paragraph<'static> {
+fn standings(view: &RunView, width: usize) -> Paragraph<'static> {
     let mut lines = vec![Line::from("criteria").dim()];
     let hidden = view.criteria.len().saturating_sub(CRITERIA);
     for one in view.criteria.iter().take(CRITERIA) {
-        let name = Span::from(format!("  {}  ", printable(&one.criterion)));
+        let name = shortened(&printable(&one.criterion), width / 3);
+        let name = Span::from(format!("  {name}  "));
         let state = match &one.lost {
             Some(why) => Span::from(format!("cannot be met any more: {}", printable(why))).red(),
             None => Span::from(printable(&one.seen).into_owned()).dim(),

@@ -149,11 +149,16 @@ fn flags_trace_a_share_and_a_share_of_0_is_refused() {
     assert!((40..=100).contains(&traces.slowest.len()), "{}", traces.slowest.len());
     for (flag, expected) in [
         ("--traceparent=0%", "--traceparent: expected a share such as 25%"),
-        ("--trace-url=javascript:alert('{trace_id}')", "--trace-url: expected an address"),
-        ("--trace-url=https://t.example/", "--trace-url: expected an address"),
+        ("--trace-url=javascript:alert('{trace_id}')", "--trace-url is not an address"),
+        ("--trace-url=https://t.example/", "--trace-url lacks `{trace_id}`"),
+        (
+            "--trace-url=https://u:p4ss@t.example/{trace_id}",
+            "--trace-url may not hold user and password",
+        ),
     ] {
         let refused = lab.proofload(&[&["run", url.as_str(), flag], &load[..]].concat());
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.stderr.contains(expected), "{refused:?}");
+        assert!(!refused.stderr.contains("p4ss"), "{refused:?}");
     }
 }
