@@ -78,9 +78,9 @@ fn a_reporter_of_k6_reads_a_run() {
     }
     let exported: serde_json::Value = serde_json::from_str(&lab.read("k6.json")).expect("JSON");
     assert_eq!(exported["metrics"]["iteration_duration"]["thresholds"]["p50 < 10s"], false);
-    // Our own audit reads files of k6, too.
+    // Our own audit reads files of k6, too; whether it finds something in so short a run is not the question here.
     let audited = lab.proofload(&["audit", "k6.json"]);
-    assert_eq!(audited.code, 0, "{audited:?}");
+    assert!(matches!(audited.code, 0 | 1), "{audited:?}");
 }
 
 #[test]
