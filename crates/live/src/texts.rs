@@ -5,11 +5,10 @@ use plan::printable::printable;
 use record::event::Phase;
 
 use crate::second::Known;
-use crate::view::{PartShown, RunView, SecondShown};
+use crate::view::{PartShown, RunView, SECOND_NS, SecondShown};
 
 /// Operations that have waited so long are counted.
 const LONG_NS: u64 = 2_000_000_000;
-const SECOND_NS: u64 = 1_000_000_000;
 
 impl RunView {
     /// The phase and its time, and the time until the last trial ends.

@@ -20,7 +20,8 @@ use crate::second::{Known, Tally};
 pub const SECONDS: u64 = 60;
 /// Notes that are kept.
 const NOTES: usize = 50;
-const SECOND_NS: u64 = 1_000_000_000;
+/// Nanoseconds in a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// A trial, before it begins.
 #[derive(Debug, Clone)]
@@ -372,10 +373,7 @@ impl RunView {
 
     /// The time that is shown: a closed load waits for its answers, so response time says nothing there.
     pub fn span(&self) -> WindowSpan {
-        match self.head.as_ref().map(|head| head.model) {
-            Some(Model::Open) | None => WindowSpan::ResponseTime,
-            Some(Model::Closed | Model::Users) => WindowSpan::ServiceTime,
-        }
+        self.head.as_ref().map_or(WindowSpan::ResponseTime, |head| head.model.judged_by())
     }
 
     fn second(&self, window: u64) -> u64 {

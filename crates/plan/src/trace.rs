@@ -25,8 +25,17 @@ pub struct Trace {
 pub struct TraceContext {
     /// The id of the trace.
     pub trace_id: NonZeroU128,
-    /// The id of the operation in it, under which servers place their spans: the second half of the trace id.
+    /// The id of the operation in it, under which servers place their spans: the second half of the trace id, so that a
+    /// list of trace ids has both.
     pub parent_id: NonZeroU64,
+}
+
+impl TraceContext {
+    /// Of this trace; `None` where the operation would have no valid id.
+    pub fn of(trace_id: NonZeroU128) -> Option<Self> {
+        let parent_id = NonZeroU64::new(u128::from(trace_id) as u64)?;
+        Some(Self { trace_id, parent_id })
+    }
 }
 
 /// The address at which the trace with this id is shown.

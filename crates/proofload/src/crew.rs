@@ -8,7 +8,7 @@ use drivers::AnyDriver;
 use engine::process::{Addresses, Launcher};
 use engine::selfcheck;
 use engine::transport::Endpoint;
-use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, progress_span};
+use engine::trial::{Host, Setup, TrialEnd, TrialError, TrialOutput, judged_by};
 use fleet::connection::FleetError;
 use fleet::coordinator::{Fleet, FleetState, RemoteTrial, RemoteTrials, ShareResult};
 use fleet::protocol::{Assignment, StepLoad};
@@ -124,7 +124,7 @@ impl Crew for RemoteCrew<'_> {
             assignment: self.assignment(setup, addresses),
             layout,
             window_ns: setup.window_ns(),
-            span: progress_span(&setup.arm.load.model),
+            span: judged_by(&setup.arm.load.model),
         });
         let mut together = RemoteTrials {
             trials: trials.collect(),

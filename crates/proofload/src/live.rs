@@ -229,8 +229,8 @@ impl LiveView {
             window_ns: nanos(arm.load.window()),
             measure_ns,
             later_ns: self.trial.later_ns,
-            operations: operations.iter().map(|one| (*one).to_owned()).collect(),
-            journeys: journeys.iter().map(|one| (*one).to_owned()).collect(),
+            operations: operations.iter().map(|name| plan.secrets.redact(name)).collect(),
+            journeys: journeys.iter().map(|name| plan.secrets.redact(name)).collect(),
         };
         self.send(|| News::Begin(Box::new(head), known));
     }

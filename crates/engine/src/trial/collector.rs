@@ -13,9 +13,9 @@ use stats::{COARSE, Histogram};
 
 use super::completion_rate::CompletionRate;
 use super::failure_list::FailureList;
-use super::setup::progress_span;
 use super::{TrialOutput, facts};
 use crate::driver::Driver;
+use crate::worker::judged_by;
 use crate::worker::{Backlog, Message, Timeline, Workload};
 
 /// Receives the output of trials, with the index of the trial.
@@ -54,7 +54,7 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new<D: Driver>(workload: &Workload<D>, sink: &'a OutputSink<'a>) -> Self {
-        let span = progress_span(&workload.load.model);
+        let span = judged_by(&workload.load.model);
         Self {
             sink,
             side: workload.side,

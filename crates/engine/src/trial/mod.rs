@@ -30,10 +30,11 @@ mod virtual_run;
 use record::event::Event;
 use record::{AllFailed, RawSample, Window};
 
+pub use crate::worker::judged_by;
 pub use error::TrialError;
 pub use host::{Host, OnHostEvent, TrialEnd};
 pub use real::{run_together, run_trial};
-pub use setup::{Setup, Start, layout, progress_span};
+pub use setup::{Setup, Start, layout};
 pub use virtual_run::{run_virtual, run_virtual_together};
 
 /// The output of a running trial.

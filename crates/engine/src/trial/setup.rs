@@ -11,7 +11,7 @@ use plan::plan_share::PlanShare;
 use plan::schedule::{Schedule, nanos};
 use plan::target::Target;
 use record::event::{Event, EventKind, Phase};
-use record::{JourneyLayout, Layout, WindowSpan};
+use record::{JourneyLayout, Layout};
 
 use super::TrialError;
 use super::host::TrialEnd;
@@ -238,14 +238,6 @@ impl<D: Driver> Setup<'_, D> {
             }
             (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
         }
-    }
-}
-
-/// The time that the progress of a load shows: what an operation of it is judged by.
-pub fn progress_span(model: &Model) -> WindowSpan {
-    match model {
-        Model::Open { .. } => WindowSpan::ResponseTime,
-        Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
     }
 }
 

@@ -36,4 +36,5 @@ pub(crate) use either::{First, either};
 pub(crate) use message::{ConductorLink, Message, StopSignals, WorkerReport};
 pub(crate) use run::run_worker;
 pub(crate) use tracing::Tracing;
+pub use workload::judged_by;
 pub(crate) use workload::{PreparedOperation, Timeline, Workload};

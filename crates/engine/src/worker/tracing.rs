@@ -1,7 +1,7 @@
 //! Draws the trace ids of a worker's operations.
 
 use std::hash::{BuildHasher, RandomState};
-use std::num::{NonZeroU64, NonZeroU128};
+use std::num::NonZeroU128;
 
 use plan::trace::TraceContext;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,12 +49,10 @@ impl Tracer {
         }
         // Ids of zeros are invalid.
         loop {
-            let words = [(); 2].map(|()| self.generator.next_u64());
-            let trace_id = NonZeroU128::new(u128::from(words[0]) << 64 | u128::from(words[1]));
-            // Its second half is that of the operation, so that who has the one has both.
-            let parent_id = NonZeroU64::new(words[1]);
-            if let (Some(trace_id), Some(parent_id)) = (trace_id, parent_id) {
-                return Some(TraceContext { trace_id, parent_id });
+            let [high, low] = [(); 2].map(|()| u128::from(self.generator.next_u64()));
+            let drawn = NonZeroU128::new(high << 64 | low).and_then(TraceContext::of);
+            if drawn.is_some() {
+                return drawn;
             }
         }
     }

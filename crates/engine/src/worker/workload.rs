@@ -108,10 +108,7 @@ impl<D: Driver> Workload<D> {
     /// The operations that this machine lists one by one, if any.
     pub(crate) fn listing(&self) -> Option<Listing> {
         let failures = FAILURES_LISTED / u64::from(self.share.of.max(1));
-        let by = match self.load.model {
-            Model::Open { .. } => WindowSpan::ResponseTime,
-            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
-        };
+        let by = judged_by(&self.load.model);
         self.tracing.is_some().then_some(Listing { by, failures })
     }
 
@@ -152,5 +149,13 @@ impl<D: Driver> Workload<D> {
     pub(crate) fn warm_seed(&self) -> u64 {
         // The fractional part of the golden ratio; any non-zero constant would work.
         self.trial.seed ^ 0x9E37_79B9_7F4A_7C15
+    }
+}
+
+/// The time by which an operation of such a load is judged.
+pub fn judged_by(model: &Model) -> WindowSpan {
+    match model {
+        Model::Open { .. } => WindowSpan::ResponseTime,
+        Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
     }
 }

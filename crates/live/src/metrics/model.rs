@@ -2,14 +2,15 @@
 //! as long as an operation of its window may still be answered.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use plan::load::Model;
-use plan::plan::Plan;
+use plan::plan::{Arm, Plan};
 use record::event::{Event, EventKind, Phase};
-use record::{FailureKind, OperationWindow, Window, WindowSpan};
+use record::{FailureKind, OperationWindow, WindowSpan};
 
 use super::times::Times;
 use crate::audience::{Missed, News};
@@ -26,6 +27,16 @@ pub struct Metrics {
     missed: Missed,
     /// The plan of the trial that runs, and its arm.
     trial: Option<(Arc<Plan>, usize)>,
+    /// What the arms of that plan are called here, as far as they have run.
+    names: BTreeMap<usize, ArmNames>,
+}
+
+/// What an arm and its parts are called, without secrets.
+#[derive(Debug)]
+struct ArmNames {
+    arm: String,
+    operations: Vec<String>,
+    journeys: Vec<String>,
 }
 
 /// The metrics of an arm.
@@ -65,7 +76,8 @@ pub struct PartMetrics {
 impl Metrics {
     /// Before the first trial, at this time since the epoch.
     pub fn new(since: Duration, missed: Missed) -> Self {
-        Self { since, run: String::new(), arms: BTreeMap::new(), missed, trial: None }
+        let (run, arms, names) = Default::default();
+        Self { since, run, arms, missed, trial: None, names }
     }
 
     /// News that were lost on the way here.
@@ -78,6 +90,9 @@ impl Metrics {
         match news {
             News::Begin(head, plan) => {
                 self.run.clone_from(&head.run);
+                if !self.trial.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, plan)) {
+                    self.names.clear();
+                }
                 self.trial = Some((Arc::clone(plan), head.trial.arm));
                 for arm in self.arms.values_mut() {
                     (arm.in_flight, arm.phase) = (0, None);
@@ -94,60 +109,74 @@ impl Metrics {
     }
 
     fn add(&mut self, arm: usize, news: &News) {
+        let Some((metrics, names)) = self.arm(arm) else { return };
         match news {
-            News::Window(window) => self.window(arm, window),
-            News::Event(event) => {
-                if let Some(arm) = self.arm(arm) {
-                    arm.event(event);
-                }
+            News::Window(window) => {
+                add_all(&mut metrics.operations, &names.operations, &window.operations);
+                add_all(&mut metrics.journeys, &names.journeys, &window.journeys);
             }
+            News::Event(event) => metrics.event(event),
             _ => {}
         }
     }
 
-    /// The metrics of an arm of the plan, with a zero for all of its operations.
-    fn arm(&mut self, index: usize) -> Option<&mut ArmMetrics> {
+    /// The metrics of an arm of the plan, with a zero for all of its operations, and its names.
+    fn arm(&mut self, index: usize) -> Option<(&mut ArmMetrics, &ArmNames)> {
         let (plan, _) = self.trial.as_ref()?;
         let arm = plan.arms.get(index)?;
-        let metrics = self.arms.entry(plan.secrets.redact(&arm.name)).or_default();
-        let span = match arm.load.model {
-            Model::Open { .. } => WindowSpan::ResponseTime,
-            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
+        let names = match self.names.entry(index) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let names = place.insert(ArmNames::of(plan, arm));
+                self.arms.entry(names.arm.clone()).or_default().begin(names, arm);
+                names
+            }
         };
-        for (place, name) in arm.names().into_iter().enumerate() {
-            let parts = match place < arm.operations.len() {
-                true => &mut metrics.operations,
-                false => &mut metrics.journeys,
-            };
-            parts.entry(plan.secrets.redact(name)).or_insert_with(|| PartMetrics::new(span));
-        }
-        Some(metrics)
-    }
-
-    fn window(&mut self, arm: usize, window: &Window) {
-        let Some((plan, _)) = self.trial.clone() else { return };
-        let Some(metrics) = self.arm(arm) else { return };
-        let names = plan.arms[arm].names();
-        let (operations, journeys) = names.split_at(plan.arms[arm].operations.len());
-        let own = operations.iter().zip(&window.operations);
-        add_all(&mut metrics.operations, &plan, own);
-        add_all(&mut metrics.journeys, &plan, journeys.iter().zip(&window.journeys));
+        Some((self.arms.get_mut(&names.arm)?, names))
     }
 }
 
-fn add_all<'a>(
+impl ArmNames {
+    fn of(plan: &Plan, arm: &Arm) -> Self {
+        let redacted = |name: &&str| plan.secrets.redact(name);
+        let names = arm.names();
+        let (operations, journeys) = names.split_at(arm.operations.len());
+        Self {
+            arm: plan.secrets.redact(&arm.name),
+            operations: operations.iter().map(redacted).collect(),
+            journeys: journeys.iter().map(redacted).collect(),
+        }
+    }
+}
+
+fn add_all(
     parts: &mut BTreeMap<String, PartMetrics>,
-    plan: &Plan,
-    windows: impl Iterator<Item = (&'a &'a str, &'a OperationWindow)>,
+    names: &[String],
+    windows: &[OperationWindow],
 ) {
-    for (name, window) in windows {
-        if let Some(part) = parts.get_mut(&plan.secrets.redact(name)) {
+    for (name, window) in names.iter().zip(windows) {
+        if let Some(part) = parts.get_mut(name) {
             part.add(window);
         }
     }
 }
 
 impl ArmMetrics {
+    /// A zero for each part that is new.
+    fn begin(&mut self, names: &ArmNames, arm: &Arm) {
+        let span = match arm.load.model {
+            Model::Open { .. } => WindowSpan::ResponseTime,
+            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
+        };
+        for (parts, names) in
+            [(&mut self.operations, &names.operations), (&mut self.journeys, &names.journeys)]
+        {
+            for name in names {
+                parts.entry(name.clone()).or_insert_with(|| PartMetrics::new(span));
+            }
+        }
+    }
+
     fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.phase = Some(*phase),

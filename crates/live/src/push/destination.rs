@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::HeaderValue;
+use percent_encoding::percent_decode_str;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore, crypto};
 use url::Url;
@@ -83,9 +84,9 @@ fn authorization(url: &Url, token: Option<&str>) -> Result<Option<HeaderValue>, 
         ("", None, None | Some("")) => return Ok(None),
         ("", None, Some(token)) => format!("Bearer {}", token.trim()),
         (user, password, _) => {
-            let mut pair = decoded(user);
+            let mut pair: Vec<u8> = percent_decode_str(user).collect();
             pair.push(b':');
-            pair.extend(decoded(password.unwrap_or_default()));
+            pair.extend(percent_decode_str(password.unwrap_or_default()));
             format!("Basic {}", STANDARD.encode(pair))
         }
     };
@@ -93,27 +94,6 @@ fn authorization(url: &Url, token: Option<&str>) -> Result<Option<HeaderValue>, 
         HeaderValue::from_str(&value).map_err(|_| "its token has control characters".to_owned())?;
     value.set_sensitive(true);
     Ok(Some(value))
-}
-
-/// Without percent-encoding.
-fn decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let (mut decoded, mut place) = (Vec::new(), 0);
-    while place < bytes.len() {
-        let digits = bytes.get(place + 1..place + 3).and_then(|two| str::from_utf8(two).ok());
-        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        match (bytes[place], byte) {
-            (b'%', Some(byte)) => {
-                decoded.push(byte);
-                place += 3;
-            }
-            (byte, _) => {
-                decoded.push(byte);
-                place += 1;
-            }
-        }
-    }
-    decoded
 }
 
 /// Trusts the system's authorities.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use pages::wall_clock::measure_start_of;
+use plan::trace::TraceContext;
 use prost::Message;
 use record::event::EventKind;
 use record::summary::ListedOperation;
@@ -134,13 +135,12 @@ impl Spans {
 
 /// From the intended start to the end; `None` without a trace id.
 fn span(one: &ListedOperation, measure_start: i64) -> Option<Span> {
-    let trace_id = one.trace_id?.0.get().to_be_bytes();
+    let trace = TraceContext::of(one.trace_id?.0)?;
     let start = u64::try_from(measure_start.saturating_add(one.at_ns)).ok()?;
     let is_failed = one.outcome != SUCCEEDED;
     Some(Span {
-        trace_id: trace_id.to_vec(),
-        // What the request named as its parent: see `plan::trace`.
-        span_id: trace_id[8..].to_vec(),
+        trace_id: trace.trace_id.get().to_be_bytes().to_vec(),
+        span_id: trace.parent_id.get().to_be_bytes().to_vec(),
         name: one.operation.clone(),
         kind: CLIENT,
         start,

@@ -188,7 +188,7 @@ fn operations(view: &RunView, area: Rect) -> Table<'static> {
             false => number::count(part.failed()),
         };
         let [p50, p99] = part.quantiles.map(Known::shown);
-        let name = shortened(&printable(&part.name), room);
+        let name = without_middle(&printable(&part.name), room);
         let style = if part.failed() > 0 { Style::new().fg(Color::Red) } else { Style::new() };
         Row::new(right_aligned([name, number::count(part.succeeded), p50, p99, failed]))
             .style(style)
@@ -212,7 +212,7 @@ fn operations(view: &RunView, area: Rect) -> Table<'static> {
 }
 
 /// The text in so many columns: what is alike among long names is mostly at their beginning.
-fn shortened(text: &str, room: usize) -> String {
+fn without_middle(text: &str, room: usize) -> String {
     let length = text.chars().count();
     if length <= room || room < 5 {
         return text.to_owned();
@@ -263,7 +263,7 @@ fn standings(view: &RunView, width: usize) -> Paragraph<'static> {
     let mut lines = vec![Line::from("criteria").dim()];
     let hidden = view.criteria.len().saturating_sub(CRITERIA);
     for one in view.criteria.iter().take(CRITERIA) {
-        let name = shortened(&printable(&one.criterion), width / 3);
+        let name = without_middle(&printable(&one.criterion), width / 3);
         let name = Span::from(format!("  {name}  "));
         let state = match &one.lost {
             Some(why) => Span::from(format!("cannot be met any more: {}", printable(why))).red(),
