@@ -1,7 +1,9 @@
 //! The summaries of k6: the file of `--summary-export`, and the data that `handleSummary` gets. One object a trial, one a
 //! line.
 //!
-//! Times are milliseconds, of operations that succeeded. `http_req_duration` is the service time, which is what k6
+//! Times are milliseconds, of operations that succeeded. Mean and extremes are exact; a percentile is the upper end of its
+//! bucket, at most 1/1024 above, so where all times are that near to each other it may speak against the mean.
+//! `http_req_duration` is the service time, which is what k6
 //! measures; `iteration_duration` is the response time, which begins at the intended start, and which criteria on times
 //! are about.
 

@@ -60,7 +60,8 @@ fn a_ci_reads_runs_that_pass_fail_and_cannot_decide() {
 #[test]
 fn a_reporter_of_k6_reads_a_run() {
     let lab = Lab::new();
-    let (_target, url) = slow();
+    // Times that differ by more than the width of a bucket: those of one length may be contradicted (R02).
+    let (_target, url) = truth(&["mode=bimodal", "fast=130ms", "slow=270ms", "share=0.3"]);
     let flags = ["--rate", "200/s", "--duration", "1s", "--criterion", "p50 < 10s"];
     let exports = ["--export", "k6-data=data.json", "--export", "k6=k6.json"];
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..], &exports].concat());
@@ -78,9 +79,9 @@ fn a_reporter_of_k6_reads_a_run() {
     }
     let exported: serde_json::Value = serde_json::from_str(&lab.read("k6.json")).expect("JSON");
     assert_eq!(exported["metrics"]["iteration_duration"]["thresholds"]["p50 < 10s"], false);
-    // Our own audit reads files of k6, too; whether it finds something in so short a run is not the question here.
+    // Our own audit reads files of k6, too, and finds no contradiction.
     let audited = lab.proofload(&["audit", "k6.json"]);
-    assert!(matches!(audited.code, 0 | 1), "{audited:?}");
+    assert_eq!(audited.code, 0, "{audited:?}");
 }
 
 #[test]
