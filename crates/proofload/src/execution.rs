@@ -365,14 +365,15 @@ fn store(
 ) -> io::Result<()> {
     match output {
         TrialOutput::Event(event) => {
+            if let Some(start_ns) = measure_start_of(&event) {
+                writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
+            }
+            let written = writer.event(&event);
             match place {
                 0 => live.event(&event),
                 _ => live.beside(&event),
             }
-            if let Some(start_ns) = measure_start_of(&event) {
-                writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
-            }
-            writer.event(&event)
+            written
         }
         TrialOutput::Window(window) => {
             let written = writer.window(&window);

@@ -1,6 +1,6 @@
-//! The live view of a trial, always on stderr: on a terminal that is large enough a whole screen (see `live`), on a smaller
-//! one a line that is redrawn every second; otherwise a line every five seconds. It reads events and never influences the
-//! measurement.
+//! What is seen of a run while it goes on. On stderr: on a terminal that is large enough a whole screen, on a smaller one a
+//! line that is redrawn every second, otherwise a line every five seconds; and what the crate `live` shows elsewhere. It
+//! reads events and never influences the measurement.
 
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
