@@ -231,6 +231,19 @@ fn a_search_shows_its_steps() {
 }
 
 #[test]
+fn the_drain_is_no_drop_of_the_rate() {
+    let plan = plan(&[], &["home"]);
+    let mut view = begun(&plan, &[]);
+    for number in 58..63 {
+        let due = if number < 60 { 100 } else { 0 };
+        view.take(&News::Window(window(number, vec![part(due, due, 2 * MS)])));
+    }
+    view.take(&News::Open(vec![window(61, vec![part(0, 0, 0)])], (62 * SECOND).cast_signed()));
+    view.refresh();
+    assert_eq!(view.seconds.keys().copied().collect::<Vec<_>>(), [58, 59]);
+}
+
+#[test]
 fn a_criterion_that_is_lost_is_said_at_the_top() {
     let plan = plan(&["failed == 0"], &["home"]);
     let mut view = begun(&plan, &[]);

@@ -286,6 +286,9 @@ impl RunView {
         }
         let mut changed = std::mem::take(&mut self.changed);
         changed.extend(open.keys());
+        // The drain has windows, too, in which nothing was due: these would look like a drop of the rate.
+        let measured = self.head.as_ref().and_then(|head| head.measure_ns);
+        changed.retain(|at| measured.is_none_or(|measured| at * SECOND_NS < measured));
         for &at in &changed {
             let mut tally = open.remove(&at).unwrap_or_default();
             self.closed.get(&at).into_iter().for_each(|closed| tally.merge(closed));

@@ -201,7 +201,7 @@ pub struct PlanFlags {
     /// Send a W3C trace id with this share of the operations, and list the slowest and the failed [default: 100%]
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "100%")]
     pub traceparent: Option<String>,
-    /// Where a trace is shown, such as https://traces.example/trace/{trace_id}; makes links
+    /// Address of the page that shows a trace, with `{trace_id}` in it; makes links in the report
     #[arg(long, value_name = "URL")]
     pub trace_url: Option<String>,
     /// Rehearse: at most 15 s of measuring; criteria are shown, none passes
