@@ -12,6 +12,7 @@ pub mod probe;
 pub mod statuses;
 pub mod table;
 
+pub mod http;
 pub mod http1;
 pub mod http2;
 pub mod shm;

@@ -15,8 +15,8 @@ macro_rules! drivers {
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
             use plan::document::Table;
-            use plan::operation::{CONNECTING, ProtocolTraits, PARTS_LIMIT, Part};
-            use record::{FailureKind, Outcome, SPANS_LIMIT};
+            use plan::operation::{ProtocolTraits, Part};
+            use record::{FailureKind, Outcome};
 
             use super::*;
 
@@ -25,10 +25,11 @@ macro_rules! drivers {
                 &[$($name),+]
             }
 
-            /// Names of the spans that this protocol stamps after those of connecting.
-            pub fn span_names(protocol: &str) -> &'static [&'static str] {
+            /// Names of the spans that this protocol stamps after those of connecting, for an operation with this
+            /// table.
+            pub fn span_names(protocol: &str, table: &Table) -> &'static [&'static str] {
                 match protocol {
-                    $($name => <$driver>::SPANS,)+
+                    $($name => <$driver>::spans(table),)+
                     _ => &[],
                 }
             }
@@ -63,10 +64,6 @@ macro_rules! drivers {
 
             const PROTOCOLS: usize = [$(Place::$variant),+].len();
 
-            const _: () = assert!(
-                CONNECTING.len() $(+ <$driver>::SPANS.len())+ + PARTS_LIMIT <= SPANS_LIMIT
-            );
-
             /// A driver of several protocols: each operation, and the connection made for it, is handled by its own.
             #[derive(Debug, Clone)]
             pub struct AnyDriver {
@@ -88,22 +85,24 @@ macro_rules! drivers {
             pub enum AnyStream { $(#[doc = $name] $variant(<$driver as Driver>::Stream)),+ }
 
             impl AnyDriver {
-                /// The driver of the protocols with these names, some of them twice or more.
+                /// The driver of operations with these protocols and tables.
                 ///
                 /// Errors: the first name that is in no line of the list
-                pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, &'n str> {
-                    let mut spoken = [false; PROTOCOLS];
-                    for name in names {
-                        match name {
-                            $($name => spoken[Place::$variant as usize] = true,)+
+                pub fn of<'n>(
+                    operations: impl IntoIterator<Item = (&'n str, &'n Table)>,
+                ) -> Result<Self, &'n str> {
+                    // Of two operations of one protocol, the spans of one begin with those of the other.
+                    let mut longest: [&[&str]; PROTOCOLS] = [&[]; PROTOCOLS];
+                    for (name, table) in operations {
+                        let (place, own) = match name {
+                            $($name => (Place::$variant as usize, <$driver>::spans(table)),)+
                             unknown => return Err(unknown),
+                        };
+                        if own.len() > longest[place].len() {
+                            longest[place] = own;
                         }
                     }
-                    let (mut spans, mut before) = (Vec::new(), [0; PROTOCOLS]);
-                    $(if spoken[Place::$variant as usize] {
-                        before[Place::$variant as usize] =
-                            crate::list::place(&mut spans, <$driver>::SPANS);
-                    })+
+                    let (spans, before) = crate::list::places(longest);
                     Ok(Self { spans, before })
                 }
 
@@ -273,8 +272,25 @@ macro_rules! drivers {
 
 pub(crate) use drivers;
 
+/// The spans of several protocols in one list, and how many stand before those of each.
+pub(crate) fn places<const N: usize>(own: [&[&'static str]; N]) -> (Vec<&'static str>, [usize; N]) {
+    let mut spans = Vec::new();
+    let mut before = [0; N];
+    // Those that begin another's come after it.
+    let mut order: Vec<usize> = (0..N).collect();
+    order.sort_by_key(|&protocol| {
+        let begins =
+            |other: &[&str]| other.len() > own[protocol].len() && other.starts_with(own[protocol]);
+        own.iter().any(|other| begins(other))
+    });
+    for protocol in order {
+        before[protocol] = place(&mut spans, own[protocol]);
+    }
+    (spans, before)
+}
+
 /// The place of a protocol's spans among those of others, which it shares with one that stamps the same.
-pub(crate) fn place(spans: &mut Vec<&'static str>, own: &[&'static str]) -> usize {
+fn place(spans: &mut Vec<&'static str>, own: &[&'static str]) -> usize {
     let known = spans.windows(own.len().max(1)).position(|some| some == own);
     known.unwrap_or_else(|| {
         spans.extend_from_slice(own);

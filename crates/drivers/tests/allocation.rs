@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use drivers::http1::conversation::Conversation;
 use drivers::http1::driver::Http1;
-use drivers::http1::operation::Operation;
+use drivers::http1::driver::Operation;
 use drivers::http2::driver::Http2;
 use drivers::smtp::driver::Smtp;
 use engine::StopSignal;

@@ -90,7 +90,7 @@ impl<C: Clock> Exchange<C> {
 
     /// Clears it for the next operation with this many items, keeping its memory.
     pub fn clear(&mut self, items: usize) {
-        self.spans = Spans::none();
+        self.spans.clear();
         self.status = 0;
         self.items.clear();
         self.items.resize(items, f64::NAN);
@@ -119,6 +119,11 @@ impl<C: Clock> Exchange<C> {
     /// Notes the length of the driver's own span with this index, in nanoseconds.
     pub fn stamp(&mut self, own: usize, nanoseconds: u64) {
         self.spans.set(self.own_spans + own, nanoseconds);
+    }
+
+    /// Notes one repetition of the driver's own span with this index, in nanoseconds.
+    pub fn repeat(&mut self, own: usize, nanoseconds: u64) {
+        self.spans.repeat(self.own_spans + own, nanoseconds);
     }
 
     /// If several protocols share a list of spans, places this protocol's spans after this many others.

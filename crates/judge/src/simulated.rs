@@ -160,7 +160,7 @@ fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: Op) {
         finished_at: started_at + one.service,
         outcome,
         status: if outcome == Outcome::Succeeded { 200 } else { 0 },
-        spans: Spans::none(),
+        spans: Spans::NONE,
         items: &[2.0],
         bytes_sent: 100,
         bytes_received: 200,

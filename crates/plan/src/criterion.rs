@@ -334,15 +334,15 @@ pub struct Recording {
 }
 
 impl Names {
-    /// The names of these operations; `spans` returns the spans of their protocols.
+    /// The names of these operations; `spans` returns those that its protocol stamps.
     pub fn of<'o>(
         operations: impl IntoIterator<Item = &'o Operation>,
-        spans: impl Fn(&str) -> &'static [&'static str],
+        spans: impl Fn(&Operation) -> &'static [&'static str],
     ) -> Self {
         let mut names = Self::default();
         for operation in operations {
             if !names.operations.iter().any(|known| known.name == operation.name) {
-                let spans = crate::operation::CONNECTING.iter().chain(spans(&operation.protocol));
+                let spans = crate::operation::CONNECTING.iter().chain(spans(operation));
                 let parts = operation.parts.iter().map(|part| part.name.clone());
                 names.operations.push(OperationNames {
                     name: operation.name.clone(),

@@ -239,8 +239,11 @@ impl<'a> ProtocolTraits<'a> {
 pub struct Item {
     /// Its name.
     pub name: String,
-    /// Its place: a JSON path for HTTP.
+    /// Its place: a JSON path for HTTP. Empty for the number of events of a stream.
     pub path: String,
+    /// Whether it is the number of events of a stream that have something at this place.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_events: bool,
     /// For diagnostics.
     #[serde(skip)]
     pub span: Span,

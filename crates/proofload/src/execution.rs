@@ -408,7 +408,7 @@ fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
 
 /// The driver of the arm's protocols.
 pub fn driver(arm: &Arm) -> Result<AnyDriver, Problem> {
-    let names = arm.operations.iter().map(|one| one.protocol.as_str());
+    let names = arm.operations.iter().map(|one| (one.protocol.as_str(), &one.table));
     AnyDriver::of(names).map_err(|name| Problem::usage(format!("no protocol is called \"{name}\"")))
 }
 

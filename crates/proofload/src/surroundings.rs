@@ -143,8 +143,8 @@ impl KnownNames for Installed {
         drivers::manner(protocol)
     }
 
-    fn spans(&self, protocol: &str) -> &'static [&'static str] {
-        drivers::span_names(protocol)
+    fn spans(&self, protocol: &str, table: &Table) -> &'static [&'static str] {
+        drivers::span_names(protocol, table)
     }
 
     fn failures(&self) -> &'static [&'static str] {
@@ -157,7 +157,7 @@ impl KnownNames for Installed {
 
     fn check(&self, operation: &Operation, targets: &[Target]) -> Vec<Diagnostic> {
         let compile = CompileContext { operation, targets, wall_clock: "" };
-        let driver = AnyDriver::of([operation.protocol.as_str()]).ok();
+        let driver = AnyDriver::of([(operation.protocol.as_str(), &operation.table)]).ok();
         let compiled = driver.map(|driver| driver.compile(compile));
         compiled.and_then(Result::err).unwrap_or_default()
     }

@@ -52,6 +52,8 @@ failure_kinds! {
     Process "process" "The process under test ended.",
     Capture "capture" "A value that a later step needs is not in the answer, or is too long.",
     Redirect "redirect" "An address in an answer that could not be followed: missing, no target of the run, or one redirect too many.",
+    CutShort "cut_short" "A stream of events ended before it was complete.",
+    TooSlow "too_slow" "A complete stream that took longer than the operation allows (`within`).",
 }
 
 impl FailureKind {

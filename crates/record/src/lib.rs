@@ -15,6 +15,7 @@ mod lines;
 mod message;
 mod recorder;
 mod sample;
+mod spans;
 mod stored;
 pub mod summary;
 mod totals;
@@ -28,7 +29,8 @@ pub use recorder::{
     AllFailed, Batch, Failures, ListedSample, ListedSamples, Listing, PhaseBounds, RawSample,
     Recorder, StepPlace, Streak,
 };
-pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
+pub use sample::{Outcome, Sample};
+pub use spans::Spans;
 pub use totals::{
     BeforeMeasure, ItemTotals, JourneyLayout, JourneyTotals, Layout, MixNames, OperationTotals,
     StepOutcome, StepTotals, TailBreakdown, Totals,

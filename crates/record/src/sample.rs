@@ -2,11 +2,7 @@
 //!
 //! Not here: any judgement of the outcome; a failed operation is data.
 
-use crate::{FailureKind, StepPlace, TraceId};
-
-/// Spans a sample can carry beside its five instants (`connect`, `tls`, each protocol's own, and the parts that a
-/// target tells of).
-pub const SPANS_LIMIT: usize = 34;
+use crate::{FailureKind, Spans, StepPlace, TraceId};
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,39 +13,6 @@ pub enum Outcome {
     Failed(FailureKind),
     /// Begun, and unfinished at the drain deadline: slower than every finished operation.
     Abandoned,
-}
-
-/// Named stretches of one operation, in the order of the trial's span names.
-///
-/// Units: nanoseconds; an absent span is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spans {
-    values: [u64; SPANS_LIMIT],
-}
-
-impl Spans {
-    const ABSENT: u64 = u64::MAX;
-
-    /// No span stamped yet.
-    pub const fn none() -> Self {
-        Self { values: [Self::ABSENT; SPANS_LIMIT] }
-    }
-
-    /// Notes that the span with this index took `nanoseconds`.
-    pub fn set(&mut self, index: usize, nanoseconds: u64) {
-        self.values[index] = nanoseconds;
-    }
-
-    /// The span with this index, in nanoseconds, if it was stamped.
-    pub fn get(&self, index: usize) -> Option<u64> {
-        Some(self.values[index]).filter(|&value| value != Self::ABSENT)
-    }
-}
-
-impl Default for Spans {
-    fn default() -> Self {
-        Self::none()
-    }
 }
 
 /// The record of one finished operation.
@@ -81,7 +44,7 @@ pub struct Sample<'a> {
     /// The protocol's status code, 0 if there was none.
     pub status: u16,
     /// Connect, TLS, first byte and the protocol's own.
-    pub spans: Spans,
+    pub spans: &'a Spans,
     /// Numbers read from the answer, in the order of the operation's item names; `NaN` where absent.
     pub items: &'a [f64],
     /// Bytes written to the wire.

@@ -339,9 +339,7 @@ impl OperationTotals {
         }
         self.queue_wait.record(sample.queue_wait());
         for (index, histogram) in self.spans.iter_mut().enumerate() {
-            if let Some(span) = sample.spans.get(index) {
-                histogram.record(span);
-            }
+            sample.spans.count(index, histogram);
         }
     }
 

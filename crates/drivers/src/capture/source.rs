@@ -11,8 +11,8 @@ use crate::expect::answer_view::AnswerView;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
 use crate::expect::rule::shown;
-use crate::http1::answer::BODY_LIMIT;
-use crate::http1::compile::fields::check_name;
+use crate::http::answer::BODY_LIMIT;
+use crate::http::compile::fields::check_name;
 
 /// A place in an answer, compiled.
 #[derive(Debug)]

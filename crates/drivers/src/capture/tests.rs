@@ -6,7 +6,7 @@ use plan::journey::{Capture, CaptureSource, Captured, Decode, Memory, VALUE_LIMI
 
 use super::{Captures, Reading};
 use crate::expect::answer_view::AnswerView;
-use crate::http1::request::RenderContext;
+use crate::http::request::RenderContext;
 
 const HEAD: &[u8] = b"HTTP/1.1 302 Found\r\nLocation: /next?id=17&t=a%2Fb\r\n\
     Set-Cookie: sid=old; Path=/\r\nx-id: 1\r\nX-Id: 2\r\nset-cookie: sid = new=1 ; HttpOnly\r\n\r\n";

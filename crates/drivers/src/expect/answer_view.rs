@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::json::Path;
-use crate::http1::codec::head;
-use crate::http1::request::RenderContext;
+use crate::http::head;
+use crate::http::request::RenderContext;
 
 /// A complete answer, as rules see it.
 #[derive(Debug)]

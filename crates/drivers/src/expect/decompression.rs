@@ -8,9 +8,9 @@ use brotli_decompressor::Decompressor;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::http1::answer::BODY_LIMIT;
-use crate::http1::codec::head::Coding;
-use crate::http1::codec::protocol_error::ProtocolError;
+use crate::http::answer::BODY_LIMIT;
+use crate::http::head::Coding;
+use crate::http::protocol_error::ProtocolError;
 
 /// Bytes that a decompressor reads at a time.
 const PIECE: usize = 4096;

@@ -3,6 +3,7 @@
 use super::json::Path;
 use super::rule::AnswerRule;
 use crate::capture::Captures;
+use crate::http::stream::rules::StreamRules;
 use crate::statuses::Statuses;
 
 /// What an answer must be, and the numbers to read from it.
@@ -14,6 +15,8 @@ pub struct Expectations {
     pub rules: Vec<AnswerRule>,
     /// Path of each declared number.
     pub items: Vec<Path>,
+    /// What a stream must be, if the answer is one.
+    pub stream: Option<StreamRules>,
     /// What a journey reads from it.
     pub captures: Captures,
 }

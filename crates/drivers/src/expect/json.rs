@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use serde_json_path::{JsonPath, NodeList};
 
-use crate::http1::answer::BODY_LIMIT;
+use crate::http::answer::BODY_LIMIT;
 
 /// Bytes of the longest path.
 const LONGEST: usize = 1_024;

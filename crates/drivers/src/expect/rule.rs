@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answer_view::AnswerView;
 use super::json::{self, Path};
 use super::pattern::Pattern;
-use crate::http1::answer::BODY_LIMIT;
+use crate::http::answer::BODY_LIMIT;
 
 /// Characters of a value shown in a message, at most.
 const SHOWN_LIMIT: usize = 80;

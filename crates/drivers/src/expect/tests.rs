@@ -9,8 +9,8 @@ use super::answer_view::AnswerView;
 use super::json::{Path, same};
 use super::pattern::Pattern;
 use super::rule::AnswerRule;
-use crate::http1::answer::BODY_LIMIT;
-use crate::http1::request::RenderContext;
+use crate::http::answer::BODY_LIMIT;
+use crate::http::request::RenderContext;
 use crate::statuses::{Allowed, Statuses};
 
 const HEAD: &[u8] =

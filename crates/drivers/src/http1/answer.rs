@@ -3,75 +3,14 @@
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use engine::transport::failure_kind;
-use record::{FailureKind, Outcome};
+use record::FailureKind;
 
 use super::codec::body::Body;
-use super::codec::head::{Coding, Head};
-use super::codec::protocol_error::ProtocolError;
+use super::codec::head::Head;
 use super::conversation::{Conversation, ReadError};
-
-/// A body that something needs may have so many bytes, as sent and as decoded.
-pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
-
-/// What is kept of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// The final head.
-    pub head: bool,
-    /// The body.
-    pub body: KeepBody,
-}
-
-/// What is kept of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepBody {
-    /// Nothing: it is counted and skipped.
-    Nothing,
-    /// All of it; a body beyond `BODY_LIMIT` is a failure.
-    All,
-    /// What fits into `BODY_LIMIT`, to be looked at.
-    Beginning,
-}
-
-/// A complete answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
-    /// Its status code.
-    pub status: u16,
-    /// Whether the connection may carry another request.
-    pub reusable: bool,
-    /// How the content is compressed.
-    pub coding: Coding,
-    /// Bytes of the body without its framing.
-    pub size: u64,
-    /// Whether it sets a cookie.
-    pub sets_cookie: bool,
-}
-
-/// Why there is no complete answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// The kind.
-    pub kind: FailureKind,
-    /// What was seen.
-    pub detail: String,
-}
-
-impl Failure {
-    /// Ends the operation with it; the connection is not used again, unless there was a complete answer.
-    pub fn end<C: Clock>(self, exchange: &mut Exchange<C>) -> Outcome {
-        let reusable = exchange.reusable && self.kind == FailureKind::Redirect;
-        let outcome = exchange.fail(self.kind, || self.detail);
-        exchange.reusable = reusable;
-        outcome
-    }
-}
-
-impl From<ProtocolError> for Failure {
-    fn from(fault: ProtocolError) -> Self {
-        Self { kind: fault.kind(), detail: fault.to_string() }
-    }
-}
+use crate::http::FIRST_BYTE;
+use crate::http::answer::{Answer, BodyPart, Failure, Keep};
+use crate::http::protocol_error::ProtocolError;
 
 /// The sent_request of one exchange, as far as reading the answer depends on it.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +20,7 @@ pub struct SentRequest<'a> {
     /// Whether the method is HEAD.
     pub is_head: bool,
     /// What is kept of the answer.
-    pub keep: Keep,
+    pub keep: Keep<'a>,
     /// When the request was begun; `first_byte` counts from here.
     pub began: u64,
 }
@@ -91,13 +30,14 @@ impl Conversation {
     ///
     /// Errors: the kind of failure and what was seen
     /// Cost:   no allocation, unless the body is kept and longer than any before
-    pub async fn exchange<C: Clock>(
+    pub async fn converse<C: Clock>(
         &mut self,
         sent_request: &SentRequest<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
         let head = self.read_head(sent_request, exchange).await?;
         exchange.status = head.status;
+        self.progress.kept.begin_body(sent_request.keep, head.status, head.coding);
         let size = self.read_body(&head, sent_request, exchange).await?;
         // An answer may come before the request is sent; then it is unknown what the peer reads next.
         let reusable = head.keep_alive && self.is_sent();
@@ -121,8 +61,9 @@ impl Conversation {
             }
             while let Some(head) = self.input.head(sent_request.is_head)? {
                 if sent_request.keep.head {
-                    self.kept_head.clear();
-                    self.kept_head.extend_from_slice(&self.input.unread()[..head.length]);
+                    let kept = &mut self.progress.kept.head;
+                    kept.clear();
+                    kept.extend_from_slice(&self.input.unread()[..head.length]);
                 }
                 self.input.take(head.length);
                 if head.status >= 200 {
@@ -141,7 +82,7 @@ impl Conversation {
         let mut body = Body::new(head.framing);
         let mut size = 0;
         loop {
-            self.take_body(&mut body, sent_request.keep.body, &mut size)?;
+            self.take_body(&mut body, sent_request.keep, &mut size, exchange)?;
             if body.is_done() {
                 break;
             }
@@ -164,28 +105,19 @@ impl Conversation {
     }
 
     /// Takes what there is of the body out of the input.
-    fn take_body(
+    fn take_body<C: Clock>(
         &mut self,
         body: &mut Body,
-        keep: KeepBody,
+        keep: Keep<'_>,
         size: &mut u64,
+        exchange: &mut Exchange<C>,
     ) -> Result<(), ProtocolError> {
         while !self.input.is_empty() && !body.is_done() {
             let unread = self.input.unread();
             let (consumed, data) = body.decode(unread)?;
             *size += data.len() as u64;
-            let data = match keep {
-                KeepBody::Nothing => &[],
-                KeepBody::All if *size > BODY_LIMIT as u64 => {
-                    return Err(ProtocolError::BodyTooLong(BODY_LIMIT));
-                }
-                KeepBody::All => &unread[data],
-                KeepBody::Beginning => {
-                    let room = BODY_LIMIT - self.kept_body.len();
-                    &unread[data.start..data.end.min(data.start + room)]
-                }
-            };
-            self.kept_body.extend_from_slice(data);
+            let part = BodyPart { data: &unread[data], ends_chunk: body.is_at_boundary() };
+            self.progress.kept.take(part, keep, *size, exchange)?;
             self.input.take(consumed);
         }
         Ok(())
@@ -200,7 +132,7 @@ impl Conversation {
         let read = self.fill(sent_request.tail, exchange).await.map_err(Failure::from)?;
         exchange.note_read();
         if nothing_yet && read > 0 {
-            exchange.stamp(super::FIRST_BYTE, exchange.read_at - sent_request.began);
+            exchange.stamp(FIRST_BYTE, exchange.read_at - sent_request.began);
         }
         Ok(read)
     }

@@ -12,22 +12,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use engine::clock::Clock;
-use engine::driver::{Call, Exchange};
+use engine::driver::Exchange;
 use engine::transport::Stream;
+use plan::rows::Rows;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use url::Url;
 
-use super::codec::head::{self, HEAD_LIMIT, Head};
-use super::codec::protocol_error::ProtocolError;
-use super::cookies;
-use super::redirect::Redirection;
-use super::request::{self, RenderBuffers, RenderContext};
+use super::answer::SentRequest;
+use super::codec::head::{self, Head};
+use super::request::{RenderBuffers, Request};
+use crate::http::answer::{Answer, Failure, Keep};
+use crate::http::carrier::Carrier;
+use crate::http::head::HEAD_LIMIT;
+use crate::http::progress::Progress;
+use crate::http::protocol_error::ProtocolError;
+use crate::http::request::{RenderContext, target};
 
 /// Bytes of a read at first; thousands of connections at a time should not hold more than they need.
 const FIRST_READ: usize = 8 * 1024;
-
-/// Memory that a body may leave behind in a connection for the next one.
-const IDLE_LIMIT: usize = 1024 * 1024;
 
 /// Longest head that is remembered, to be recognised when it comes again.
 const KNOWN_LIMIT: usize = 1024;
@@ -46,21 +47,13 @@ pub enum ReadError {
 pub struct Conversation {
     stream: Stream,
     /// For the `host` field.
-    pub(super) authority: Box<str>,
+    authority: Box<str>,
     /// Whether the stream is TLS.
-    pub(super) is_secure: bool,
-    /// What `encode` was given.
-    pub(super) call: Call,
-    /// Index of the request that was encoded.
-    pub(super) request: usize,
-    pub(super) redirection: Redirection,
-    pub(super) scratch: RenderBuffers,
+    is_secure: bool,
+    pub(super) progress: Progress,
+    scratch: RenderBuffers,
     pub(super) output: WriteBuffer,
     pub(super) input: ReadBuffer,
-    /// The final head, where something needs it.
-    pub(super) kept_head: Vec<u8>,
-    /// The body without its framing, where something needs it.
-    pub(super) kept_body: Vec<u8>,
 }
 
 /// The encoded request, and how much of it is gone.
@@ -105,24 +98,11 @@ impl Conversation {
             is_secure: stream.is_tls(),
             stream,
             authority: authority.into(),
-            call: Call::default(),
-            request: 0,
-            redirection: Redirection::default(),
+            progress: Progress::default(),
             scratch: RenderBuffers::default(),
             output: WriteBuffer::default(),
             input: ReadBuffer::default(),
-            kept_head: Vec::new(),
-            kept_body: Vec::new(),
         }
-    }
-
-    /// Forgets the previous operation, but not its memory.
-    pub fn clear(&mut self) {
-        self.output.clear();
-        self.input.clear();
-        self.kept_head.clear();
-        self.kept_body.clear();
-        self.kept_body.shrink_to(IDLE_LIMIT);
     }
 
     /// Reads once into the input, sending meanwhile what is unsent of the output and of `tail`.
@@ -148,21 +128,6 @@ impl Conversation {
         self.input.make_room();
         // Whether bytes, the end or an error: the connection carries nothing more.
         let _ = poll_fn(|context| self.input.poll(&mut self.stream, context)).await;
-    }
-
-    /// The address of the encoded request, if the target has a valid one.
-    pub fn url(&self) -> Option<Url> {
-        let Self { call, authority, is_secure, output, .. } = self;
-        let is_secure = *is_secure;
-        let context = RenderContext { call, rows: None, authority, is_secure, location: "" };
-        context.url(request::target(&output.bytes))
-    }
-
-    /// Keeps the cookies of the kept head for the journey, if there is one.
-    pub fn store_cookies(&self) {
-        if let (Some(memory), Some(url)) = (&self.call.memory, self.url()) {
-            cookies::store(&self.kept_head, &url, memory);
-        }
     }
 
     /// Whether the whole request is on its way.
@@ -203,6 +168,51 @@ impl Conversation {
         let read = ready!(self.input.poll(&mut self.stream, context)).map_err(ReadError::Stream)?;
         exchange.bytes_received += read as u64;
         Poll::Ready(Ok(read))
+    }
+}
+
+impl Carrier for Conversation {
+    type Request = Request;
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn progress_mut(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
+    fn target(&self) -> &str {
+        target(&self.output.bytes)
+    }
+
+    fn encode(&mut self, request: &Request, rows: Option<&Rows>, _answers_need_target: bool) {
+        self.output.clear();
+        self.input.clear();
+        let Self { authority, is_secure, progress, scratch, output, .. } = self;
+        let location = progress.redirection.target.as_str();
+        let (call, is_secure) = (&progress.call, *is_secure);
+        let context = RenderContext { call, rows, authority, is_secure, location };
+        request.encode(&context, scratch, &mut output.bytes);
+    }
+
+    async fn exchange<C: Clock>(
+        &mut self,
+        request: &Request,
+        keep: Keep<'_>,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Answer, Failure> {
+        let (tail, is_head) = (request.tail(), request.is_head);
+        let sent_request = SentRequest { tail, is_head, keep, began: exchange.started_at };
+        self.converse(&sent_request, exchange).await
     }
 }
 

@@ -12,7 +12,8 @@ use record::{FailureKind, Outcome};
 
 use super::compile;
 use super::conversation::Conversation;
-use super::operation::Operation;
+use super::request::Request;
+use crate::http;
 
 /// HTTP/1.1 over any stream, one operation at a time on a connection.
 ///
@@ -23,13 +24,18 @@ use super::operation::Operation;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Http1;
 
+/// A compiled operation.
+pub type Operation = http::operation::Operation<Request>;
+
 /// A connection, which has one stream.
 #[derive(Debug)]
 pub struct Connection(Option<Conversation>);
 
 impl Http1 {
     /// Names of its own spans.
-    pub const SPANS: &[&str] = super::SPANS;
+    pub fn spans(table: &Table) -> &'static [&'static str] {
+        http::spans(table)
+    }
 }
 
 impl Driver for Http1 {
@@ -38,7 +44,7 @@ impl Driver for Http1 {
     type Stream = Conversation;
 
     fn span_names(&self) -> &[&'static str] {
-        Self::SPANS
+        http::SPANS
     }
 
     fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
@@ -46,7 +52,7 @@ impl Driver for Http1 {
     }
 
     fn parts(&self, table: &Table) -> Vec<Part> {
-        compile::parts::named(table)
+        http::compile::parts::named(table)
     }
 
     fn carries_traces(&self) -> bool {

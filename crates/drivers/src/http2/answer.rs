@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::io::Write;
 
-use bytes::Bytes;
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use h2::RecvStream;
@@ -12,35 +11,22 @@ use record::FailureKind;
 
 use super::connection::{PreparedRequest, StreamSlot};
 use super::failure;
-use crate::http1;
-use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
-use crate::http1::codec::head::{Coding, FIELDS_LIMIT, HEAD_LIMIT, coding};
-use crate::http1::codec::protocol_error::ProtocolError;
+use crate::http::FIRST_BYTE;
+use crate::http::answer::{Answer, BodyPart, Failure, Keep};
+use crate::http::head::{Coding, FIELDS_LIMIT, HEAD_LIMIT, coding};
+use crate::http::protocol_error::ProtocolError;
 
 /// What a field counts beside its name and value (RFC 9113 section 6.5.2).
 const FIELD_BYTES: usize = 32;
-
-/// A complete answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
-    /// Its status code.
-    pub status: u16,
-    /// How the content is compressed.
-    pub coding: Coding,
-    /// Bytes of the body.
-    pub size: u64,
-    /// Whether it sets a cookie.
-    pub sets_cookie: bool,
-}
 
 impl StreamSlot {
     /// Hands over what was encoded and reads the answer to its end. Dropped before that, it resets the stream
     /// (`CANCEL`).
     ///
     /// Errors: the kind of failure and what was seen
-    pub async fn exchange<C: Clock>(
+    pub async fn converse<C: Clock>(
         &mut self,
-        keep: Keep,
+        keep: Keep<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
         // An empty text takes no memory.
@@ -62,27 +48,31 @@ impl StreamSlot {
         // That of the first answer, where redirects are followed.
         if exchange.status == 0 {
             let first_byte = exchange.read_at.saturating_sub(exchange.started_at);
-            exchange.stamp(http1::FIRST_BYTE, first_byte);
+            exchange.stamp(FIRST_BYTE, first_byte);
         }
         let (head, body) = response.into_parts();
         exchange.status = head.status.as_u16();
         check(&head.headers)?;
         if keep.head {
-            write_head(head.status.as_u16(), &head.headers, &mut self.kept_head);
+            let kept = &mut self.progress.kept.head;
+            kept.clear();
+            write_head(head.status.as_u16(), &head.headers, kept);
         }
         let coding = match head.headers.get(CONTENT_ENCODING) {
             Some(value) => coding(value.as_bytes()),
             None => Coding::Identity,
         };
         let sets_cookie = head.headers.contains_key(SET_COOKIE);
-        let size = self.read_body(body, keep.body, exchange).await?;
-        Ok(Answer { status: exchange.status, coding, size, sets_cookie })
+        self.progress.kept.begin_body(keep, exchange.status, coding);
+        let size = self.read_body(body, keep, exchange).await?;
+        let reusable = !self.is_over();
+        Ok(Answer { status: exchange.status, reusable, coding, size, sets_cookie })
     }
 
     async fn read_body<C: Clock>(
         &mut self,
         mut body: RecvStream,
-        keep: KeepBody,
+        keep: Keep<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<u64, Failure> {
         let mut size = 0;
@@ -91,24 +81,12 @@ impl StreamSlot {
             exchange.note_read();
             exchange.bytes_received += data.len() as u64;
             size += data.len() as u64;
-            self.keep(&data, keep, size)?;
+            let part = BodyPart { data: &data, ends_chunk: true };
+            self.progress.kept.take(part, keep, size, exchange)?;
             // Of a stream that has ended there is nothing to give back.
             let _ = body.flow_control().release_capacity(data.len());
         }
         Ok(size)
-    }
-
-    fn keep(&mut self, data: &Bytes, keep: KeepBody, size: u64) -> Result<(), ProtocolError> {
-        let kept = match keep {
-            KeepBody::Nothing => return Ok(()),
-            KeepBody::All if size > BODY_LIMIT as u64 => {
-                return Err(ProtocolError::BodyTooLong(BODY_LIMIT));
-            }
-            KeepBody::All => data.len(),
-            KeepBody::Beginning => data.len().min(BODY_LIMIT - self.kept_body.len()),
-        };
-        self.kept_body.extend_from_slice(&data[..kept]);
-        Ok(())
     }
 }
 

@@ -6,8 +6,8 @@ use plan::document::{Entry, Node, Table, Value};
 
 use super::operation::Operation;
 use super::request::{OF_A_CONNECTION, Request};
-use crate::http1::answer_check::AnswerCheck;
-use crate::http1::compile::request::drafts;
+use crate::http::answer_check::AnswerCheck;
+use crate::http::compile::request::drafts;
 use crate::table::one_or_more;
 
 /// Compiles an operation of the plan.
@@ -27,7 +27,9 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let requests = requests.map_err(&refuse)?;
     let redirected = draft.redirected(Request::of).map_err(&refuse)?;
     let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
-    Ok(Operation::new(requests, redirected, draft.address, check))
+    let meaning =
+        crate::http::operation::Operation { requests, redirected, address: draft.address, check };
+    Ok(Operation::new(meaning))
 }
 
 /// Fields of the `header` table that no request of HTTP/2 may have.

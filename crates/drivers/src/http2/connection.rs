@@ -5,18 +5,18 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
-use engine::driver::Call;
+use engine::clock::Clock;
+use engine::driver::Exchange;
 use h2::client::SendRequest;
-use http::uri::{Authority, Scheme};
-use url::Url;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use plan::rows::Rows;
 
 use super::connection_end::ConnectionEnd;
-use crate::http1::cookies;
-use crate::http1::redirect::Redirection;
-use crate::http1::request::RenderContext;
-
-/// Memory that a body may leave behind for the next one.
-const IDLE_LIMIT: usize = 1024 * 1024;
+use super::request::Request;
+use crate::http::answer::{Answer, Failure, Keep};
+use crate::http::carrier::Carrier;
+use crate::http::progress::Progress;
+use crate::http::request::RenderContext;
 
 /// What requests of a connection are addressed to, unless they say otherwise.
 #[derive(Debug, Clone)]
@@ -62,14 +62,10 @@ impl Connection {
             origin: self.origin.clone(),
             slots: Rc::clone(&self.slots),
             knows_limit: false,
-            call: Call::default(),
-            request: 0,
+            progress: Progress::default(),
             target: String::new(),
-            redirection: Redirection::default(),
             prepared: Err(String::new()),
             memory: RenderBuffers::default(),
-            kept_head: Vec::new(),
-            kept_body: Vec::new(),
         })
     }
 
@@ -96,20 +92,12 @@ pub struct StreamSlot {
     pub(super) origin: RequestOrigin,
     slots: Rc<Cell<usize>>,
     knows_limit: bool,
-    /// What `encode` was given.
-    pub(super) call: Call,
-    /// Index of the request that was encoded.
-    pub(super) request: usize,
+    pub(super) progress: Progress,
     /// Path and query of the encoded request, where the operation needs it for the answer.
-    pub(super) target: String,
-    pub(super) redirection: Redirection,
+    target: String,
     /// The request of that call, or why it cannot be sent.
     pub(super) prepared: Result<PreparedRequest, String>,
-    pub(super) memory: RenderBuffers,
-    /// The final head, as HTTP/1.1 writes one, where something needs it.
-    pub(super) kept_head: Vec<u8>,
-    /// The body, where something needs it.
-    pub(super) kept_body: Vec<u8>,
+    memory: RenderBuffers,
 }
 
 /// Memory for rendering, kept from one operation to the next.
@@ -132,28 +120,6 @@ impl RenderBuffers {
 }
 
 impl StreamSlot {
-    /// The address of the encoded request, where the operation needs it for the answer.
-    pub(super) fn url(&self) -> Option<Url> {
-        let (call, authority) = (&self.call, self.origin.authority.as_str());
-        let is_secure = self.origin.is_secure();
-        let context = RenderContext { call, rows: None, authority, is_secure, location: "" };
-        context.url(&self.target)
-    }
-
-    /// Keeps the cookies of the kept head for the journey, if there is one.
-    pub(super) fn store_cookies(&self) {
-        if let (Some(memory), Some(url)) = (&self.call.memory, self.url()) {
-            cookies::store(&self.kept_head, &url, memory);
-        }
-    }
-
-    /// Forgets the previous operation, but not its memory.
-    pub(super) fn clear(&mut self) {
-        self.kept_head.clear();
-        self.kept_body.clear();
-        self.kept_body.shrink_to(IDLE_LIMIT);
-    }
-
     /// Whether no further stream may be opened on the connection.
     pub(super) fn is_over(&mut self) -> bool {
         is_over(&mut self.send, &self.ending)
@@ -174,6 +140,51 @@ impl StreamSlot {
             return None;
         }
         Some(self.send.current_max_send_streams()).filter(|&allowed| allowed < self.slots.get())
+    }
+}
+
+impl Carrier for StreamSlot {
+    type Request = Request;
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn progress_mut(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    fn authority(&self) -> &str {
+        self.origin.authority.as_str()
+    }
+
+    fn is_secure(&self) -> bool {
+        self.origin.is_secure()
+    }
+
+    fn target(&self) -> &str {
+        &self.target
+    }
+
+    fn encode(&mut self, request: &Request, rows: Option<&Rows>, answers_need_target: bool) {
+        let Self { origin, progress, memory, prepared, target, .. } = self;
+        let (authority, is_secure) = (origin.authority.as_str(), origin.is_secure());
+        let (call, location) = (&progress.call, progress.redirection.target.as_str());
+        let context = RenderContext { call, rows, authority, is_secure, location };
+        *prepared = request.prepare(&context, origin, memory);
+        if answers_need_target && let Ok(PreparedRequest { head, .. }) = prepared {
+            target.clear();
+            target.push_str(head.uri().path_and_query().map_or("/", PathAndQuery::as_str));
+        }
+    }
+
+    async fn exchange<C: Clock>(
+        &mut self,
+        _request: &Request,
+        keep: Keep<'_>,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Answer, Failure> {
+        self.converse(keep, exchange).await
     }
 }
 

@@ -21,9 +21,8 @@ use super::connection_end::ConnectionEnd;
 use super::failure;
 use super::operation::Operation;
 use super::wire::Wire;
-use crate::http1;
-use crate::http1::codec::head::HEAD_LIMIT;
-use crate::http1::compile::parts;
+use crate::http::compile::parts;
+use crate::http::head::HEAD_LIMIT;
 
 /// Bytes of one answer that may be under way before any of them is read.
 const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
@@ -46,7 +45,9 @@ pub struct Http2;
 
 impl Http2 {
     /// Names of its own spans.
-    pub const SPANS: &[&str] = http1::SPANS;
+    pub fn spans(table: &Table) -> &'static [&'static str] {
+        crate::http::spans(table)
+    }
 }
 
 impl Driver for Http2 {
@@ -55,7 +56,7 @@ impl Driver for Http2 {
     type Stream = StreamSlot;
 
     fn span_names(&self) -> &[&'static str] {
-        Self::SPANS
+        crate::http::SPANS
     }
 
     fn compile(&self, compile: CompileContext<'_>) -> Result<Operation, Vec<Diagnostic>> {
@@ -124,11 +125,11 @@ impl Driver for Http2 {
     }
 
     fn encode(&self, operation: &Operation, stream: &mut StreamSlot, call: &Call) {
-        operation.encode(stream, call);
+        operation.meaning.encode(stream, call);
     }
 
     fn origin(&self, operation: &Operation, call: &Call, own: &Endpoint) -> Option<String> {
-        operation.address.as_ref().and_then(|address| address.origin(call, own))
+        operation.meaning.address.as_ref().and_then(|address| address.origin(call, own))
     }
 
     fn resume(
@@ -138,7 +139,7 @@ impl Driver for Http2 {
         call: &Call,
         state: Box<dyn Any>,
     ) {
-        operation.resume(stream, call, state);
+        operation.meaning.resume(stream, call, state);
     }
 
     async fn perform<C: Clock>(

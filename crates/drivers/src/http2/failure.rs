@@ -9,7 +9,7 @@ use h2::{Error, Reason};
 use record::FailureKind;
 
 use super::connection_end::ConnectionEnd;
-use crate::http1::answer::Failure;
+use crate::http::answer::Failure;
 
 /// The failure that this error stands for.
 pub fn of(error: &Error, ending: &ConnectionEnd) -> Failure {

@@ -1,4 +1,4 @@
-//! One operation performed once, with everything that was sent, received and expected, for people to read.
+//! One operation performed once, and shown.
 
 use std::io::Write;
 
@@ -6,10 +6,9 @@ use engine::clock::Clock;
 use engine::driver::Exchange;
 
 use super::connection::{PreparedRequest, StreamSlot};
-use super::operation::{Operation, received};
-use crate::expect::decompression;
-use crate::http1::answer::{BODY_LIMIT, Keep, KeepBody};
-use crate::http1::request::without_credentials;
+use super::operation::Operation;
+use crate::http::carrier::Carrier;
+use crate::http::probe::{ended, keep, shown};
 use crate::probe::Probe;
 
 /// Performs the encoded operation on this connection and shows all of it.
@@ -21,38 +20,18 @@ pub async fn probe<C: Clock>(
     slot: &mut StreamSlot,
     exchange: &mut Exchange<C>,
 ) -> Probe {
-    let mut request = slot.prepared.as_ref().map(shown).unwrap_or_default();
-    if operation.request(slot).is_confidential() {
-        request = without_credentials(&request);
-    }
+    let meaning = &operation.meaning;
+    let request = slot.prepared.as_ref().map(as_fields).unwrap_or_default();
+    let request = shown(request, meaning.request(slot.progress()).is_confidential());
     exchange.started_at = exchange.now();
-    let keep = Keep { head: true, body: KeepBody::Beginning };
-    let result = operation.exchange(slot, keep, exchange).await;
-    let coding = result.as_ref().map(|answer| answer.coding).ok();
-    let (outcome, mut checks) = match result {
-        Ok(answer) => {
-            let seen = received(&answer, slot);
-            (operation.check.outcome(&seen, exchange), operation.check.checks(&seen))
-        }
-        Err(failure) => (failure.end(exchange), Vec::new()),
-    };
-    checks.extend(slot.redirection.check(slot.url(), exchange.onward.is_some()));
+    let result = meaning.exchange(slot, keep(&meaning.check), exchange).await;
+    let probe = ended(meaning, slot, request, result, exchange);
     exchange.reusable = !slot.is_over();
-    let raw = &slot.kept_body;
-    let decoded = coding.and_then(|coding| decompression::decode(coding, raw).ok().flatten());
-    Probe {
-        request,
-        head: shown_head(&slot.kept_head),
-        body: decoded.unwrap_or_else(|| raw.clone()),
-        is_truncated: raw.len() == BODY_LIMIT,
-        outcome,
-        detail: exchange.detail.clone(),
-        checks,
-    }
+    Probe { head: shown_head(&probe.head), ..probe }
 }
 
 /// A request with its fields as they are meant.
-fn shown(prepared: &PreparedRequest) -> Vec<u8> {
+fn as_fields(prepared: &PreparedRequest) -> Vec<u8> {
     let PreparedRequest { head, body } = prepared;
     let uri = head.uri();
     let pseudo = [

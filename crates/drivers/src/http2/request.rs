@@ -7,9 +7,9 @@ use http::{Method, Uri, Version};
 use plan::trace::TraceContext;
 
 use super::connection::{PreparedRequest, RenderBuffers, RequestOrigin};
-use crate::http1::compile::request::RequestDraft;
-use crate::http1::request::{Payload, Piece, RenderContext};
-use crate::http1::traceparent;
+use crate::http::compile::request::RequestDraft;
+use crate::http::request::{Payload, Piece, RenderContext};
+use crate::http::traceparent;
 
 /// What may stand in a request target of HTTP/1.1 as this instrument sends it, but not in a URI.
 const NOT_IN_A_URI: &[u8] = b"#<>`";

@@ -17,8 +17,8 @@ use super::{BACK, PRODUCER, READ, THERE};
 use crate::expect::answer_view::AnswerView;
 use crate::expect::json::Path;
 use crate::expect::rule::AnswerRule;
-use crate::http1::answer::BODY_LIMIT;
-use crate::http1::request::RenderContext;
+use crate::http::answer::BODY_LIMIT;
+use crate::http::request::RenderContext;
 use crate::probe::CheckedExpectation;
 
 /// A compiled operation.

@@ -5,7 +5,7 @@ use engine::driver::Exchange;
 
 use super::channel::Channel;
 use super::operation::Operation;
-use crate::http1::answer::BODY_LIMIT;
+use crate::http::answer::BODY_LIMIT;
 use crate::probe::Probe;
 
 /// Performs the encoded operation on this connection and shows all of it; the answer is whole up to 16 MiB.

@@ -14,6 +14,7 @@ pub fn planned(protocol: &str, text: &str) -> Operation {
     let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
         name: entry.key,
         path: entry.node.as_str().unwrap_or_default().to_owned(),
+        counts_events: false,
         span: entry.node.span,
     });
     Operation {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use drivers::http1::compile;
-use drivers::http1::operation::Operation;
+use drivers::http1::driver::Operation;
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 

@@ -140,7 +140,7 @@ fn abandoned(due: &DueOperation, now: u64) -> Sample<'static> {
         finished_at: now,
         outcome: Outcome::Abandoned,
         status: 0,
-        spans: Spans::none(),
+        spans: Spans::NONE,
         items: &[],
         bytes_sent: 0,
         bytes_received: 0,

@@ -246,7 +246,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         self.exchange.reusable = true;
         self.detail = None;
         // Connecting here is part of the service time, not of what came before it.
-        let spans = self.exchange.spans;
+        let spans = std::mem::take(&mut self.exchange.spans);
         let prepared = self.prepare(due, false, deadline).await;
         self.exchange.spans = spans;
         prepared
@@ -304,7 +304,7 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
             finished_at,
             outcome,
             status: exchange.status,
-            spans: exchange.spans,
+            spans: &exchange.spans,
             items: &exchange.items,
             bytes_sent: exchange.bytes_sent,
             bytes_received: exchange.bytes_received,

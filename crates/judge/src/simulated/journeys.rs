@@ -174,7 +174,7 @@ fn sample(
         finished_at: time.end,
         outcome,
         status: if answered { 200 } else { 0 },
-        spans: Spans::none(),
+        spans: Spans::NONE,
         items: &[],
         bytes_sent: 100 * u64::from(operation != VISIT),
         bytes_received: 200 * u64::from(operation != VISIT),

@@ -198,7 +198,7 @@ impl Built {
 /// Names that criteria may refer to.
 fn names(arms: &[Arm], world: ExperimentContext<'_>) -> Names {
     let operations = arms.iter().flat_map(|arm| &arm.operations);
-    let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
+    let mut names = Names::of(operations, |one| world.known.spans(&one.protocol, &one.table));
     arms.iter().flat_map(|arm| &arm.journeys).for_each(|journey| names.add_journey(journey));
     names.failures = world.known.failures();
     let loads = arms.iter().map(|arm| &arm.load);

@@ -88,12 +88,12 @@ impl Reading<'_> {
         for draft in drafts {
             operations.extend(self.operation(draft));
         }
-        let spoken: Vec<String> =
-            operations.iter().map(|operation| operation.protocol.clone()).collect();
+        let known = self.world.known;
+        let stamped = operations.iter().flat_map(|one| known.spans(&one.protocol, &one.table));
+        let stamped: Vec<&str> = stamped.copied().collect();
         let own = |name: &str| {
-            let mut spans = spoken.iter().flat_map(|protocol| self.world.known.spans(protocol));
             let times = TIMES.iter().map(|(time, _)| time);
-            CONNECTING.iter().chain(times).any(|one| *one == name) || spans.any(|one| *one == name)
+            CONNECTING.iter().chain(times).any(|one| *one == name) || stamped.contains(&name)
         };
         let problems = operation::place_parts(&mut operations, own);
         self.problems.extend(problems);
@@ -117,6 +117,7 @@ impl Reading<'_> {
         operation.is_traced = self.traced && manner.carries_traces;
         operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
+        add_events(&mut operation);
         match targets {
             Some(listed) => self.listed(&mut operation, listed),
             None => self.fixed(&mut operation, target, table),
@@ -386,14 +387,35 @@ fn items(reader: &mut Reader<'_>) -> Vec<Item> {
         if let Some(problem) = bad_name(&entry.key, entry.key_span) {
             reader.problem(problem);
         }
-        match entry.node.as_str() {
-            Some(path) => items.push(Item {
+        match item(&entry.node) {
+            Some((path, counts_events)) => items.push(Item {
                 name: entry.key.clone(),
                 path: path.to_owned(),
+                counts_events,
                 span: entry.node.span,
             }),
             None => reader.problem(entry.node.unlike("a path such as \"$.count\"")),
         }
     }
     items
+}
+
+/// A path, or `{ events = "path" }`.
+fn item(node: &Node) -> Option<(&str, bool)> {
+    match &node.value {
+        Value::Table(table) if table.entries.len() == 1 => {
+            Some((table.get("events")?.node.as_str()?, true))
+        }
+        _ => Some((node.as_str()?, false)),
+    }
+}
+
+/// The number of events, as an item that every stream has.
+fn add_events(operation: &mut Operation) {
+    const NAME: &str = "events";
+    let Some(stream) = operation.table.get("stream") else { return };
+    if !operation.items.iter().any(|item| item.name == NAME) {
+        let (name, path, span) = (NAME.to_owned(), String::new(), stream.key_span);
+        operation.items.push(Item { name, path, counts_events: true, span });
+    }
 }

@@ -61,8 +61,8 @@ pub trait KnownNames {
         ProtocolTraits::plain(protocol)
     }
 
-    /// Names of the spans that a protocol stamps, in addition to those of connecting.
-    fn spans(&self, _protocol: &str) -> &'static [&'static str] {
+    /// Names of the spans that a protocol stamps for an operation with this table, in addition to those of connecting.
+    fn spans(&self, _protocol: &str, _table: &Table) -> &'static [&'static str] {
         &[]
     }
 

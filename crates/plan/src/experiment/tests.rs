@@ -85,7 +85,7 @@ impl KnownNames for Build {
         }
     }
 
-    fn spans(&self, protocol: &str) -> &'static [&'static str] {
+    fn spans(&self, protocol: &str, _: &document::Table) -> &'static [&'static str] {
         if protocol == "http" { &["first_byte"] } else { &[] }
     }
 

@@ -4,6 +4,7 @@
 mod capacity;
 mod comparisons;
 
+use plan::document::Table;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -126,7 +127,7 @@ fn setup<'e>(
     end: &EndSignal,
 ) -> Setup<'e, AnyDriver> {
     Setup {
-        driver: Arc::new(AnyDriver::of(["http"]).expect("HTTP is known")),
+        driver: Arc::new(AnyDriver::of([("http", &Table::default())]).expect("HTTP is known")),
         arm: &experiment.plan.arms[trial.arm],
         trial,
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),

@@ -7,7 +7,7 @@ use crate::summary::{ListedOperation, SLOWEST_LISTED};
 use crate::{Layout, Outcome, Sample, Spans, TraceId, WindowSpan};
 
 /// An operation that is listed, as its worker keeps it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ListedSample {
     operation: usize,
     step: Option<StepPlace>,
@@ -55,6 +55,8 @@ pub(super) struct Lister {
     slowest: BinaryHeap<Reverse<Ranked>>,
     /// Operations that took less are not among the slowest.
     threshold: u64,
+    /// Those of an operation that is no longer listed.
+    spare: Spans,
     failures: Vec<ListedSample>,
     failures_total: u64,
 }
@@ -73,6 +75,7 @@ impl Lister {
             listing,
             slowest: BinaryHeap::with_capacity(SLOWEST_LISTED + 1),
             threshold: 0,
+            spare: Spans::none(),
             failures: Vec::new(),
             failures_total: 0,
         }
@@ -95,7 +98,7 @@ impl Lister {
         if is_failure {
             self.failures_total += 1;
             if self.failures_total <= self.listing.failures {
-                self.failures.push(ListedSample::of(sample));
+                self.failures.push(ListedSample::of(sample, Spans::none()));
             }
         }
     }
@@ -111,16 +114,20 @@ impl Lister {
     }
 
     fn keep(&mut self, time: u64, sample: &Sample<'_>) {
-        self.slowest.push(Reverse(Ranked { time, sample: ListedSample::of(sample) }));
+        let spans = std::mem::take(&mut self.spare);
+        self.slowest.push(Reverse(Ranked { time, sample: ListedSample::of(sample, spans) }));
         if self.slowest.len() > SLOWEST_LISTED {
-            self.slowest.pop();
+            self.spare =
+                self.slowest.pop().map(|Reverse(least)| least.sample.spans).unwrap_or_default();
             self.threshold = self.slowest.peek().map_or(0, |Reverse(least)| least.time);
         }
     }
 }
 
 impl ListedSample {
-    fn of(sample: &Sample<'_>) -> Self {
+    /// `spans` is memory to be used again.
+    fn of(sample: &Sample<'_>, mut spans: Spans) -> Self {
+        spans.copy_values(sample.spans);
         Self {
             operation: sample.operation,
             step: sample.step,
@@ -134,7 +141,7 @@ impl ListedSample {
             ],
             outcome: sample.outcome,
             status: sample.status,
-            spans: sample.spans,
+            spans,
             trace: sample.trace,
         }
     }

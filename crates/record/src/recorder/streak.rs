@@ -135,7 +135,7 @@ mod tests {
             finished_at: intended_at,
             outcome,
             status,
-            spans: Spans::none(),
+            spans: Spans::NONE,
             items: &[],
             bytes_sent: 0,
             bytes_received: 0,

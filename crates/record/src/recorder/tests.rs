@@ -85,7 +85,7 @@ impl Drawn {
             finished_at: instants[4],
             outcome,
             status: 200,
-            spans,
+            spans: &spans,
             items: if self.operation == 0 { &items } else { &[] },
             bytes_sent: 10,
             bytes_received: 100,

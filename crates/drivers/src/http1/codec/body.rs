@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::chunked::Chunked;
 use super::head::Framing;
-use super::protocol_error::ProtocolError;
+use crate::http::protocol_error::ProtocolError;
 
 /// Decodes one body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,14 @@ impl Body {
             Self::Length(remaining) => *remaining == 0,
             Self::Chunked(chunked) => chunked.is_done(),
             Self::UntilClose => false,
+        }
+    }
+
+    /// Whether what was read last ends a chunk; true where there are none.
+    pub fn is_at_boundary(&self) -> bool {
+        match self {
+            Self::Chunked(chunked) => chunked.is_at_boundary(),
+            Self::Length(_) | Self::UntilClose => true,
         }
     }
 

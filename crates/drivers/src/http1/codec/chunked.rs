@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::field::{is_text, is_token};
-use super::protocol_error::ProtocolError;
+use crate::http::field::{is_text, is_token};
+use crate::http::protocol_error::ProtocolError;
 
 /// Bytes of chunk extensions in one body, at most (hyper: the same).
 pub const EXTENSIONS_LIMIT: usize = 16 * 1024;
@@ -65,6 +65,11 @@ impl Chunked {
     /// Whether the last line was read.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
+    }
+
+    /// Whether the data that was read last ends a chunk.
+    pub fn is_at_boundary(&self) -> bool {
+        self.state != State::Data
     }
 
     /// Reads up to the end of the next stretch of data, of the body, or of the input.

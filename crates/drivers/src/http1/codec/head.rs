@@ -1,15 +1,9 @@
 //! The head of an answer: status, how the body is framed, whether the connection lives on.
 
-use std::mem::MaybeUninit;
+use httparse::Response;
 
-use httparse::{Header, ParserConfig, Response};
-
-use super::protocol_error::ProtocolError;
-
-/// Bytes of a head, at most; also the size of the read buffer, which must hold one.
-pub const HEAD_LIMIT: usize = 64 * 1024;
-/// Header fields of a head, at most (hyper: 100; curl and browsers take more).
-pub const FIELDS_LIMIT: usize = 256;
+use crate::http::head::{Coding, HEAD_LIMIT, coding, with_fields};
+use crate::http::protocol_error::ProtocolError;
 
 /// What the rest of the conversation needs to know of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,23 +33,6 @@ pub enum Framing {
     UntilClose,
 }
 
-/// How the content is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coding {
-    /// Not at all.
-    Identity,
-    /// gzip.
-    Gzip,
-    /// deflate.
-    Deflate,
-    /// Brotli.
-    Brotli,
-    /// Zstandard.
-    Zstd,
-    /// In a way that this instrument does not undo.
-    Other,
-}
-
 /// The head at the beginning of `bytes`, or `None` while it is incomplete.
 ///
 /// Errors: the first rule that it breaks
@@ -69,28 +46,6 @@ pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, Proto
         Some(head) => head.map(Some),
         None if bytes.len() >= HEAD_LIMIT => Err(ProtocolError::HeadTooLong(HEAD_LIMIT)),
         None => Ok(None),
-    }
-}
-
-/// Calls `visit` with the head's length and its parsed form, if it is complete.
-///
-/// Errors: as `parse`, for the syntax only
-pub fn with_fields<T>(
-    bytes: &[u8],
-    visit: impl FnOnce(usize, &Response<'_, '_>) -> T,
-) -> Result<Option<T>, ProtocolError> {
-    let mut fields = [const { MaybeUninit::<Header<'_>>::uninit() }; FIELDS_LIMIT];
-    let mut response = Response::new(&mut []);
-    let parsed = ParserConfig::default().parse_response_with_uninit_headers(
-        &mut response,
-        bytes,
-        &mut fields,
-    );
-    match parsed {
-        Ok(httparse::Status::Complete(length)) => Ok(Some(visit(length, &response))),
-        Ok(httparse::Status::Partial) => Ok(None),
-        Err(httparse::Error::TooManyHeaders) => Err(ProtocolError::TooManyFields(FIELDS_LIMIT)),
-        Err(error) => Err(ProtocolError::Head(error)),
     }
 }
 
@@ -206,22 +161,4 @@ fn digits(text: &[u8]) -> Option<u64> {
 
 fn has_token(value: &[u8], token: &[u8]) -> bool {
     value.split(|&byte| byte == b',').any(|text| text.trim_ascii().eq_ignore_ascii_case(token))
-}
-
-/// What a `Content-Encoding` means.
-pub fn coding(value: &[u8]) -> Coding {
-    let value = value.trim_ascii();
-    if value.is_empty() || value.eq_ignore_ascii_case(b"identity") {
-        Coding::Identity
-    } else if value.eq_ignore_ascii_case(b"gzip") || value.eq_ignore_ascii_case(b"x-gzip") {
-        Coding::Gzip
-    } else if value.eq_ignore_ascii_case(b"deflate") {
-        Coding::Deflate
-    } else if value.eq_ignore_ascii_case(b"br") {
-        Coding::Brotli
-    } else if value.eq_ignore_ascii_case(b"zstd") {
-        Coding::Zstd
-    } else {
-        Coding::Other
-    }
 }

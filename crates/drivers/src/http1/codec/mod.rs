@@ -5,10 +5,7 @@
 
 pub mod body;
 pub mod chunked;
-pub mod field;
 pub mod head;
-pub mod protocol_error;
-pub mod server_timing;
 
 #[cfg(test)]
 mod tests;

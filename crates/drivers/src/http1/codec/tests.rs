@@ -2,8 +2,9 @@
 
 use super::body::Body;
 use super::chunked::{EXTENSIONS_LIMIT, TRAILERS_LIMIT};
-use super::head::{self, Coding, FIELDS_LIMIT, Framing, HEAD_LIMIT};
-use super::protocol_error::ProtocolError;
+use super::head::{self, Framing};
+use crate::http::head::{Coding, FIELDS_LIMIT, HEAD_LIMIT};
+use crate::http::protocol_error::ProtocolError;
 use record::FailureKind;
 
 /// What becomes of an answer whose connection is closed after it.

@@ -8,7 +8,8 @@ use plan::document::Table;
 use plan::operation::{Operation, Request};
 
 use super::operation;
-use crate::http1::request::{Payload, RenderBuffers, RenderContext};
+use crate::http::request::{Payload, RenderContext};
+use crate::http1::request::RenderBuffers;
 
 fn planned(text: &str) -> Operation {
     crate::planned::planned("http", text)
@@ -192,7 +193,7 @@ fn steps_of_journeys_carry_cookies_unless_told_otherwise() {
         let planned = Operation { is_step, ..planned(&format!("[http]\n{text}")) };
         let operation = operation(&planned).expect("it compiles");
         let head = &operation.requests[0].head;
-        let sent = head.contains(&crate::http1::request::Piece::Cookies);
+        let sent = head.contains(&crate::http::request::Piece::Cookies);
         (sent, operation.check.continuation.cookies)
     };
     assert_eq!(carries("", true), (true, true));
@@ -204,7 +205,7 @@ fn steps_of_journeys_carry_cookies_unless_told_otherwise() {
 #[test]
 fn what_is_shown_of_credentials_is_their_scheme() {
     let request = b"POST / HTTP/1.1\r\nauthorization: Bearer abc\r\nx: y\r\n\r\nauthorization: z";
-    let shown = crate::http1::request::without_credentials(request);
+    let shown = crate::http::request::without_credentials(request);
     let expected =
         b"POST / HTTP/1.1\r\nauthorization: Bearer (hidden)\r\nx: y\r\n\r\nauthorization: z";
     assert_eq!(shown, expected);
@@ -348,7 +349,7 @@ fn parts_lie_inside_each_other_and_those_of_the_last_list_side_by_side() {
     let planned =
         planned("[http]\nserver_timing = [\"front\", \"gateway\", [\"embed\", \"search\"]]");
     assert!(operation(&planned).is_ok());
-    let parts = super::parts::named(&planned.table);
+    let parts = crate::http::compile::parts::named(&planned.table);
     let named: Vec<_> =
         parts.iter().map(|part| (part.name.as_str(), part.within.as_deref())).collect();
     let expected = [

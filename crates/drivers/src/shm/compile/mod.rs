@@ -15,7 +15,7 @@ use plan::units::{parse_duration, parse_size};
 
 use super::operation::Operation;
 use super::options::AnswerOptions;
-use crate::http1::compile::expect;
+use crate::http::compile::expect;
 use crate::table::{no_captures, no_requests, template};
 
 /// The longest time for which a worker may leave everything else alone.

@@ -1,7 +1,7 @@
 //! Whole exchanges over an in-memory connection: what is sent, what an answer counts as, and
 //! whether the connection lives on.
 
-use drivers::http1::answer::BODY_LIMIT;
+use drivers::http::answer::BODY_LIMIT;
 use record::{FailureKind, Outcome};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

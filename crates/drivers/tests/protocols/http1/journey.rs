@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use drivers::http1::compile;
-use drivers::http1::operation::Operation;
+use drivers::http1::driver::Operation;
 use drivers::http1::probe::probe;
 use engine::driver::{Call, Exchange, Onward};
 use plan::diagnostic::Span;

@@ -1,7 +1,7 @@
 //! The other end of an in-memory connection, which answers from a script.
 
 use drivers::http1::conversation::Conversation;
-use drivers::http1::operation::Operation;
+use drivers::http1::driver::Operation;
 use engine::driver::Exchange;
 use engine::transport::Stream;
 use record::Outcome;

@@ -1,5 +1,6 @@
 //! One operation shown whole, and the driver that can be any protocol.
 
+use plan::document::Table;
 use std::io::Write;
 
 use drivers::probe::{CheckedExpectation, Probe};
@@ -13,7 +14,7 @@ use crate::http1::stand::{Ticks, call, planned, run};
 
 /// Performs an operation by way of `AnyDriver`, against a peer with one answer.
 fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
-    let driver = AnyDriver::of(["http"]).expect("http is in the list");
+    let driver = AnyDriver::of([("http", &Table::default())]).expect("http is in the list");
     let planned = planned(text);
     let compiled =
         driver.compile(CompileContext { operation: &planned, targets: &[], wall_clock: "" });
@@ -48,8 +49,8 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
 #[test]
 fn the_list_names_its_protocols() {
     assert_eq!(protocol_names(), ["http", "http2", "smtp", "shm"]);
-    assert!(AnyDriver::of(["gopher"]).is_err());
-    let driver = AnyDriver::of(["http"]).expect("http is in the list");
+    assert!(AnyDriver::of([("gopher", &Table::default())]).is_err());
+    let driver = AnyDriver::of([("http", &Table::default())]).expect("http is in the list");
     assert_eq!(driver.span_names(), ["first_byte", "redirects"]);
 }
 

@@ -312,7 +312,7 @@ fn everything_sent_received_and_expected_is_shown() {
     );
     let probe = beside(serve, async |mut client| {
         let (mut line, mut exchange) = (client.line(), Exchange::new(client.clock.clone()));
-        operation.encode(&mut line, &call(0));
+        operation.meaning.encode(&mut line, &call(0));
         probe(&operation, &mut line, &mut exchange).await
     });
     let request = String::from_utf8(probe.request).unwrap();

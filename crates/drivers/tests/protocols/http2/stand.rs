@@ -77,7 +77,7 @@ pub async fn perform(
     line: &mut StreamSlot,
     exchange: &mut Exchange<Virtual>,
 ) -> Outcome {
-    exchange.clear(operation.check.items.len());
+    exchange.clear(operation.meaning.check.items.len());
     Http2.encode(operation, line, &call(0));
     exchange.started_at = exchange.now();
     Http2.perform(operation, line, exchange).await

@@ -1,5 +1,6 @@
 //! Whole trials in virtual time: streams by connections, connections that end, time-outs, peers that allow few streams.
 
+use plan::document::Table;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -98,7 +99,9 @@ impl TestTrial {
             teardown: None,
         };
         let setup = Setup {
-            driver: Arc::new(AnyDriver::of(["http2"]).expect("it is in the list")),
+            driver: Arc::new(
+                AnyDriver::of([("http2", &Table::default())]).expect("it is in the list"),
+            ),
             arm: &arm,
             trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),

@@ -1,5 +1,6 @@
 //! What goes over the channel comes back, however it is waited for, and is stamped.
 
+use plan::document::Table;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -129,7 +130,7 @@ fn room_is_lent_as_asked() {
 #[test]
 fn everything_of_one_exchange_is_shown() {
     let running = Running::start(echo);
-    let driver = AnyDriver::of(["shm", "http"]).unwrap();
+    let driver = AnyDriver::of([("shm", &Table::default()), ("http", &Table::default())]).unwrap();
     let own = ["welcome", "written", "waited", "read", "there", "producer", "back"];
     assert_eq!(driver.span_names(), [&["first_byte", "redirects"][..], &own].concat());
     let planned = crate::planned::planned(

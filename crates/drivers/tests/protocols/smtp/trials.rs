@@ -1,5 +1,6 @@
 //! Whole trials in virtual time: connections each and kept, time-outs of every kind, the mix of sessions.
 
+use plan::document::Table;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -79,7 +80,7 @@ impl TestTrial {
             }),
         }
         let arm = self.arm();
-        let names = arm.operations.iter().map(|operation| operation.protocol.as_str());
+        let names = arm.operations.iter().map(|one| (one.protocol.as_str(), &one.table));
         let setup = Setup {
             driver: Arc::new(AnyDriver::of(names).expect("protocols of the list")),
             arm: &arm,
@@ -108,7 +109,7 @@ impl TestTrial {
 }
 
 fn span(totals: &OperationTotals, name: &str) -> (u64, u128) {
-    let names = ["connect", "tls"].iter().chain(drivers::span_names("smtp"));
+    let names = ["connect", "tls"].iter().chain(drivers::span_names("smtp", &Table::default()));
     let place = names.clone().position(|known| *known == name).expect("a span of the driver");
     (totals.spans[place].count(), totals.spans[place].sum())
 }
@@ -249,7 +250,9 @@ fn operations_that_open_their_sessions_in_another_way_do_not_share_connections()
     network.serve("target", move |stream| answer(stream, Rc::clone(&said)));
     let arm = test_trial.arm();
     let setup = Setup {
-        driver: Arc::new(AnyDriver::of(["smtp"]).expect("a protocol of the list")),
+        driver: Arc::new(
+            AnyDriver::of([("smtp", &Table::default())]).expect("a protocol of the list"),
+        ),
         arm: &arm,
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
         wall_clock: String::new(),

@@ -400,7 +400,7 @@ fn record<C: Clock, N: Network, D: Driver>(
         finished_at,
         outcome,
         status: 0,
-        spans: Spans::none(),
+        spans: Spans::NONE,
         items: &[],
         bytes_sent: 0,
         bytes_received: 0,

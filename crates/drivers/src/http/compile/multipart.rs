@@ -9,8 +9,8 @@ use plan::document::{Entry, Node, Reader, Table, Value};
 use plan::template::{Scope, Template};
 
 use super::payload::Parts;
-use crate::http1::codec::field::is_text;
-use crate::http1::request::Segment;
+use crate::http::field::is_text;
+use crate::http::request::Segment;
 use crate::table::{one_or_more, template, text};
 
 /// What separates parts. The same in every run, since the seed fixes every byte of a request.

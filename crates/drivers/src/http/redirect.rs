@@ -15,7 +15,7 @@ use record::FailureKind;
 use url::Url;
 
 use super::answer::Failure;
-use super::codec::head;
+use super::head;
 use crate::expect::rule::shown;
 use crate::probe::CheckedExpectation;
 

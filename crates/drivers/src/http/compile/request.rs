@@ -8,29 +8,16 @@ use plan::template::{Scope, Template};
 use super::fields::{self, Field, Fields};
 use super::payload::{self, BodyContent};
 use super::pieces::Pieces;
-use super::{auth, expect, parts, query};
+use super::{auth, expect, parts, query, stream};
 use crate::expect::expectations::Expectations;
-use crate::http1::address::Address;
-use crate::http1::answer_check::{AnswerCheck, Continuation};
-use crate::http1::codec::field::is_token;
-use crate::http1::encoding;
-use crate::http1::operation::Operation;
-use crate::http1::redirect::{ByMethod, Method, Redirected};
-use crate::http1::request::{Payload, Piece, Request};
-use crate::http1::traceparent;
+use crate::http::address::Address;
+use crate::http::answer_check::Continuation;
+use crate::http::encoding;
+use crate::http::field::is_token;
+use crate::http::redirect::{ByMethod, Method, Redirected};
+use crate::http::request::{Payload, Piece};
+use crate::http::traceparent;
 use crate::table::template;
-
-/// Compiles an operation of the plan.
-///
-/// Errors: every problem of its `http` and `expect` tables and of its items
-pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
-    let draft = drafts(planned)?;
-    let encode = |draft: &RequestDraft| -> Result<_, Vec<Diagnostic>> { Ok(draft.encode()) };
-    let redirected = draft.redirected(encode)?;
-    let requests = draft.requests.iter().map(RequestDraft::encode).collect();
-    let check = AnswerCheck::of(draft.expectation, draft.continuation, planned);
-    Ok(Operation { requests, redirected, address: draft.address, check })
-}
 
 /// An operation as its tables define it, for any version of HTTP.
 #[derive(Debug)]
@@ -88,8 +75,9 @@ pub fn drafts(planned: &plan::operation::Operation) -> Result<OperationDraft, Ve
         reader.problem(problem.with_hint("remove this header, or `[trace]`"));
     }
     parts::check(&mut reader);
+    let stream = stream::read(&mut reader);
     let mut problems = reader.finish();
-    let expectation = expect::read(planned, &mut problems);
+    let expectation = expect::read(planned, stream, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -237,30 +225,6 @@ impl RequestDraft {
             Some(Payload::Segments(_)) => Some(Piece::Length),
             None => matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then(|| literal(0)),
         }
-    }
-
-    /// Puts the head together as HTTP/1.1, literal pieces joined.
-    fn encode(&self) -> Request {
-        let mut head = Pieces::default();
-        head.text(&self.method);
-        head.text(" ");
-        self.target().into_iter().for_each(|piece| head.piece(piece));
-        head.text(" HTTP/1.1\r\n");
-        if !self.fields.has("host") {
-            head.field("host", Piece::Authority);
-        }
-        for (name, value) in self.fields() {
-            head.field(name, value);
-        }
-        if self.sends_cookies() {
-            head.piece(Piece::Cookies);
-        }
-        if self.traced {
-            head.piece(Piece::Trace);
-        }
-        head.text("\r\n");
-        let body = self.content.payload.clone().unwrap_or_else(|| Payload::Literal([].into()));
-        Request { is_head: self.method == "HEAD", head: head.0, body }
     }
 }
 

@@ -5,8 +5,8 @@ use plan::document::{Entry, Node, Reader, Value};
 use plan::template::{Scope, Template};
 
 use super::multipart;
-use crate::http1::encoding::{form_text, json_text};
-use crate::http1::request::{Payload, Segment};
+use crate::http::encoding::{form_text, json_text};
+use crate::http::request::{Payload, Segment};
 use crate::table::{template, values};
 
 /// Keys that say what the body is.

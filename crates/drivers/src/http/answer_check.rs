@@ -8,9 +8,11 @@ use plan::rows::Rows;
 use record::{FailureKind, Outcome};
 
 use super::answer::{Keep, KeepBody};
-use super::codec::head::Coding;
+use super::head::Coding;
 use super::reported_times::ReportedTimes;
 use super::request::RenderContext;
+use super::stream::reading::StreamReading;
+use super::stream::rules::StreamRules;
 use crate::capture::{Captures, Reading};
 use crate::expect::answer_view::AnswerView;
 use crate::expect::decompression::{self, Undecodable};
@@ -29,8 +31,10 @@ pub struct AnswerCheck {
     pub statuses: Statuses,
     /// The other rules.
     pub rules: Vec<AnswerRule>,
-    /// Path of each declared number in the answer.
+    /// Path of each declared number in the answer; none where it is a stream, whose rules have the items.
     pub items: Vec<Path>,
+    /// What a stream must be, if the answer is one.
+    pub stream: Option<StreamRules>,
     /// What its journey reads from it.
     pub captures: Captures,
     /// How far it goes on by itself.
@@ -61,6 +65,8 @@ pub struct ReceivedAnswer<'a> {
     pub head: &'a [u8],
     /// The body without its framing.
     pub body: &'a [u8],
+    /// What came of a stream of events.
+    pub stream: Option<&'a StreamReading>,
     /// The call that was answered.
     pub call: &'a Call,
     /// Host and port of the target.
@@ -76,20 +82,21 @@ impl AnswerCheck {
         continuation: Continuation,
         planned: &plan::operation::Operation,
     ) -> Self {
-        let Expectations { statuses, rules, items, captures } = expectation;
+        let Expectations { statuses, rules, items, captures, stream } = expectation;
         Self {
             rows: planned.rows.clone(),
             statuses,
             rules,
             items,
             captures,
+            stream,
             continuation,
             reported_times: ReportedTimes::of(&planned.parts),
         }
     }
 
     /// The parts of an answer that it needs.
-    pub fn keep(&self) -> Keep {
+    pub fn keep(&self) -> Keep<'_> {
         let body = !self.items.is_empty()
             || self.rules.iter().any(AnswerRule::needs_body)
             || self.captures.needs_body();
@@ -99,6 +106,7 @@ impl AnswerCheck {
                 || self.captures.needs_head()
                 || self.continuation != Continuation::default(),
             body: if body { KeepBody::All } else { KeepBody::Nothing },
+            stream: self.stream.as_ref(),
         }
     }
 
@@ -125,6 +133,9 @@ impl AnswerCheck {
             holds: self.statuses.contains(seen.status),
             seen: seen.status.to_string(),
         }];
+        if let (Some(rules), Some(stream)) = (&self.stream, seen.stream) {
+            checks.extend(stream.checks(rules));
+        }
         let decoded = decompression::decode(seen.coding, seen.body).ok().flatten();
         let evidence = self.evidence(seen, decoded.as_deref().unwrap_or(seen.body));
         checks.extend(evidence.checks(&self.rules, &self.items));
@@ -147,6 +158,12 @@ impl AnswerCheck {
         if !self.statuses.contains(seen.status) {
             let detail = format!("status {}, expected {}", seen.status, self.statuses);
             return Some((FailureKind::Status, detail));
+        }
+        if let (Some(rules), Some(stream)) = (&self.stream, seen.stream) {
+            items.copy_from_slice(stream.items());
+            if let Some(failure) = stream.failure(rules) {
+                return Some(failure);
+            }
         }
         if self.rules.is_empty() && self.items.is_empty() && self.captures.is_empty() {
             return None;

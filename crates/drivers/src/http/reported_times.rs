@@ -6,7 +6,7 @@ use engine::clock::Clock;
 use engine::driver::Exchange;
 use plan::operation::{PARTS_LIMIT, Part};
 
-use super::codec::server_timing::{self, TimingMetric};
+use super::server_timing::{self, TimingMetric};
 
 /// The parts that an operation reads the times of.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use plan::document::{Node, Reader, Value};
 use plan::template::{Scope, Template};
 
 use crate::expect::rule::shown;
-use crate::http1::codec::field::{is_text, is_token};
-use crate::http1::request::Piece;
+use crate::http::field::{is_text, is_token};
+use crate::http::request::Piece;
 use crate::table::template;
 
 /// Fields that every request has unless the experiment sets them.

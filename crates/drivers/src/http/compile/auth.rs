@@ -5,8 +5,8 @@ use plan::document::{Reader, Table};
 use plan::template::{Scope, Template};
 
 use super::fields::Fields;
-use crate::http1::encoding;
-use crate::http1::request::{Credentials, Piece};
+use crate::http::encoding;
+use crate::http::request::{Credentials, Piece};
 use crate::table::template;
 
 /// Reads `auth`; the fields are those of `header`.

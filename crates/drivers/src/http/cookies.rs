@@ -8,7 +8,7 @@ use cookie_store::{Cookie, CookieStore, StoreAction};
 use plan::journey::Memory;
 use url::Url;
 
-use super::codec::head;
+use super::head;
 
 /// Cookies of one jar; further ones are ignored.
 const COOKIES_LIMIT: usize = 50;

@@ -5,7 +5,7 @@ use std::io::Write;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::codec::field::is_text;
+use super::field::is_text;
 
 /// Appends a request target: what may not stand in one is percent-encoded, and it begins with `/`.
 pub fn path(text: &[u8], out: &mut Vec<u8>) {

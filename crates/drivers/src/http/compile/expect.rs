@@ -8,17 +8,22 @@ use plan::operation::Operation;
 use plan::template::Scope;
 use plan::units::parse_size;
 
-use super::fields;
+use super::{fields, stream};
 use crate::capture::Captures;
 use crate::expect::expectations::Expectations;
 use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
 use crate::expect::rule::{AnswerRule, shown};
+use crate::http::stream::rules::StreamRules;
 use crate::table::{one_or_more, statuses, template};
 
-/// Reads the operation's expectations and items, adding to `problems`.
-pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectations {
-    let mut expectation = Expectations::default();
+/// Reads the operation's expectations and items, adding to `problems`. `stream`: what its answers are, if streams.
+pub fn read(
+    planned: &Operation,
+    stream: Option<StreamRules>,
+    problems: &mut Vec<Diagnostic>,
+) -> Expectations {
+    let mut expectation = Expectations { stream, ..Expectations::default() };
     if let Some(table) = &planned.expect {
         let mut reader = Reader::new(table);
         if let Some(statuses) = statuses(&mut reader) {
@@ -28,9 +33,16 @@ pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectations
             expectation.rules.extend(field(&mut reader, entry));
         }
         expectation.rules.extend(of_body(&mut reader, planned.scope()));
+        stream::expect(&mut reader, expectation.stream.as_mut());
         problems.extend(reader.finish());
     }
-    expectation.items = paths(planned, problems);
+    match &mut expectation.stream {
+        Some(stream) => {
+            stream.statuses = expectation.statuses.clone();
+            stream.items = stream::items(planned, problems);
+        }
+        None => expectation.items = paths(planned, problems),
+    }
     expectation.captures = Captures::compile(&planned.captures, problems);
     expectation
 }
@@ -39,6 +51,11 @@ pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectations
 pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
     let mut paths = Vec::new();
     for item in &planned.items {
+        if item.counts_events {
+            let what = format!("item `{}` counts events, but the answer is no stream", item.name);
+            problems.push(Diagnostic::new(item.span, what, "expected a path such as \"$.count\""));
+            continue;
+        }
         match Path::compile(&item.path) {
             Ok(path) => paths.push(path),
             Err(error) => problems.push(not_a_path(&item.path, item.span, &error)),
@@ -77,7 +94,7 @@ fn entries<'a>(reader: &mut Reader<'a>, key: &'static str) -> &'a [Entry] {
     reader.table(key).map_or(&[], |table| table.entries.as_slice())
 }
 
-fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
+pub(super) fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
     let what = format!("JSON path {:?}: {error}", shown(text));
     Diagnostic::new(span, what, "expected a path such as $.results[0].id")
 }
@@ -132,7 +149,7 @@ fn read_size(reader: &mut Reader<'_>) -> Option<AnswerRule> {
     let node = reader.node("body_size")?;
     let range = match &node.value {
         Value::Integer(bytes) => u64::try_from(*bytes).ok().map(|bytes| bytes..=bytes),
-        Value::String(text) => size_range(text),
+        Value::String(text) => range(text, parse_size),
         _ => None,
     };
     if range.is_none() {
@@ -141,11 +158,15 @@ fn read_size(reader: &mut Reader<'_>) -> Option<AnswerRule> {
     range.map(AnswerRule::Size)
 }
 
-fn size_range(text: &str) -> Option<RangeInclusive<u64>> {
+/// One number, or both ends of a range; an open end is the least or the greatest there is.
+pub(super) fn range(
+    text: &str,
+    parse: impl Fn(&str) -> Option<u64>,
+) -> Option<RangeInclusive<u64>> {
     let Some((low, high)) = text.split_once("..") else {
-        return parse_size(text).map(|size| size..=size);
+        return parse(text).map(|one| one..=one);
     };
-    let low = if low.is_empty() { 0 } else { parse_size(low)? };
-    let high = if high.is_empty() { u64::MAX } else { parse_size(high)? };
+    let low = if low.is_empty() { 0 } else { parse(low)? };
+    let high = if high.is_empty() { u64::MAX } else { parse(high)? };
     (low <= high).then_some(low..=high)
 }

@@ -47,6 +47,9 @@ pub enum ProtocolError {
     /// Bytes that belong to no answer.
     #[error("{0} bytes after the end of the answer")]
     Trailing(usize),
+    /// An event of a stream is beyond the limit.
+    #[error("an event, or a line of it, is longer than {0} bytes")]
+    EventTooLong(usize),
     /// A body that must be read is beyond the limit.
     #[error("the body must be read, but is longer than {0} bytes")]
     BodyTooLong(usize),
@@ -60,6 +63,7 @@ impl ProtocolError {
             | Self::TooManyFields(_)
             | Self::ExtensionsTooLong(_)
             | Self::TrailersTooLong(_)
+            | Self::EventTooLong(_)
             | Self::BodyTooLong(_) => FailureKind::TooLarge,
             _ => FailureKind::Malformed,
         }

@@ -1,6 +1,6 @@
 //! Pieces of a head in the making, literal ones joined.
 
-use crate::http1::request::Piece;
+use crate::http::request::Piece;
 
 /// Pieces in order.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Table, Value};
 use plan::operation::Part;
 
-use crate::http1::codec::field::is_token;
+use crate::http::field::is_token;
 
 const KEY: &str = "server_timing";
 const EXPECTED: &str = "a list such as [\"front\", \"gateway\", [\"embed\", \"search\"]]";

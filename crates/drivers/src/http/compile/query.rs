@@ -4,8 +4,8 @@ use plan::document::Reader;
 use plan::template::Scope;
 
 use super::pieces::Pieces;
-use crate::http1::encoding::percent_encoded;
-use crate::http1::request::Piece;
+use crate::http::encoding::percent_encoded;
+use crate::http::request::Piece;
 use crate::table::values;
 
 /// Reads `query`; a list gives its name several times.

@@ -1,0 +1,64 @@
+//! What an exchange of HTTP means, for every version: requests from tables and templates, answers and what they are
+//! held against.
+//!
+//! An operation is compiled to drafts of requests (`compile`), which each version turns into its own (`request` has the
+//! pieces). `operation` sends one, follows redirects (`redirect`), carries the cookies of its journey (`cookies`), may go
+//! to an address that an answer named (`address`), and checks the answer (`answer_check`). An answer may be a stream of
+//! events (`stream`). How bytes travel is behind `carrier`.
+//!
+//! Not here: the bytes of a version (see `http1`, `http2`), connecting and TLS (see `engine::transport`).
+
+use plan::document::Table;
+
+pub mod address;
+pub mod answer;
+pub mod answer_check;
+pub mod carrier;
+pub mod compile;
+pub mod cookies;
+pub mod encoding;
+pub mod field;
+pub mod head;
+pub mod operation;
+pub mod probe;
+pub mod progress;
+pub mod protocol_error;
+pub mod redirect;
+pub mod reported_times;
+pub mod request;
+pub mod server_timing;
+pub mod stream;
+pub mod traceparent;
+
+/// Spans of an operation.
+pub(crate) const SPANS: &[&str] = &["first_byte", "redirects"];
+/// Index of the `first_byte` span among them.
+pub(crate) const FIRST_BYTE: usize = 0;
+/// Index of the `redirects` span.
+pub(crate) const REDIRECTS: usize = 1;
+
+/// Spans of an operation whose answers are streams of events: those above, and these.
+pub(crate) const STREAM_SPANS: &[&str] = &[
+    SPANS[FIRST_BYTE],
+    SPANS[REDIRECTS],
+    "first_event",
+    "last_event",
+    "gap",
+    "longest_gap",
+    "mean_gap",
+];
+/// Index of the time to the first event.
+pub(crate) const FIRST_EVENT: usize = 2;
+/// Index of the time to the last event.
+pub(crate) const LAST_EVENT: usize = 3;
+/// Index of the times from each event to the next.
+pub(crate) const GAP: usize = 4;
+/// Index of the longest of them in an answer.
+pub(crate) const LONGEST_GAP: usize = 5;
+/// Index of their mean in an answer.
+pub(crate) const MEAN_GAP: usize = 6;
+
+/// Names of the spans that an operation with this table stamps.
+pub(crate) fn spans(table: &Table) -> &'static [&'static str] {
+    if compile::stream::is_stream(table) { STREAM_SPANS } else { SPANS }
+}
