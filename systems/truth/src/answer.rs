@@ -145,16 +145,19 @@ fn disposition(last: Last) -> Disposition {
     }
 }
 
-fn render_head(code: u16, framing: &str, last: Last) -> Vec<u8> {
+/// A status line, these header lines and the empty line.
+pub(crate) fn render_head(code: u16, lines: &str, last: Last) -> Vec<u8> {
     let close = if last == Last::Yes { "connection: close\r\n" } else { "" };
     let reason = match code {
         200 => "OK",
+        400 => "Bad Request",
+        405 => "Method Not Allowed",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
         _ => "As Told",
     };
-    format!("HTTP/1.1 {code} {reason}\r\n{framing}{close}\r\n").into_bytes()
+    format!("HTTP/1.1 {code} {reason}\r\n{lines}{close}\r\n").into_bytes()
 }
 
 #[cfg(test)]

@@ -135,6 +135,43 @@ pub enum Behaviour {
     Close,
 }
 
+/// The tokens of chat completions: how many, and the gaps between them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TokenSettings {
+    /// Tokens of an answer, or their mean.
+    pub count: u64,
+    /// How the number of tokens is drawn.
+    pub lengths: Lengths,
+    /// Mean time from one token of a stream to the next, while no other stream emits tokens.
+    pub gap_ns: u64,
+    /// How gaps are drawn.
+    pub gaps: Gaps,
+    /// By which share of `gap_ns` each other stream lengthens the mean gap.
+    pub batch: f64,
+    /// Share of streams that end within an event.
+    pub cut_share: f64,
+}
+
+/// How the number of tokens of an answer is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lengths {
+    /// All answers have the same number.
+    Constant,
+    /// Geometric from 1 on: after each token, the answer ends with the same probability.
+    Geometric,
+}
+
+/// How gaps between tokens are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gaps {
+    /// Each gap is the mean.
+    Constant,
+    /// Exponential around the mean.
+    Exponential,
+}
+
 /// How a length lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
