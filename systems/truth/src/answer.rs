@@ -73,9 +73,11 @@ pub enum Last {
 pub fn configured(configuration: &Configuration, last: Last) -> PreparedAnswer {
     let body = configuration.body_bytes;
     match configuration.behaviour {
-        Behaviour::Plain | Behaviour::HugeBody | Behaviour::Refuse { .. } => {
-            sized(200, body, body, last)
-        }
+        // Mode `tokens` renders an answer for each request, see `completion`.
+        Behaviour::Plain
+        | Behaviour::HugeBody
+        | Behaviour::Refuse { .. }
+        | Behaviour::Tokens(_) => sized(200, body, body, last),
         Behaviour::Close => sized(200, body, body, Last::Yes),
         Behaviour::Status { code } => sized(code, body, body, last),
         Behaviour::Half => closed(sized(200, body, body / 2, last)),
