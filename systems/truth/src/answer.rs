@@ -73,9 +73,11 @@ pub enum Last {
 pub fn configured(configuration: &Configuration, last: Last) -> PreparedAnswer {
     let body = configuration.body_bytes;
     match configuration.behaviour {
-        Behaviour::Plain | Behaviour::HugeBody | Behaviour::Refuse { .. } => {
-            sized(200, body, body, last)
-        }
+        // Mode `tokens` renders an answer for each request, see `completion`.
+        Behaviour::Plain
+        | Behaviour::HugeBody
+        | Behaviour::Refuse { .. }
+        | Behaviour::Tokens(_) => sized(200, body, body, last),
         Behaviour::Close => sized(200, body, body, Last::Yes),
         Behaviour::Status { code } => sized(code, body, body, last),
         Behaviour::Half => closed(sized(200, body, body / 2, last)),
@@ -145,16 +147,19 @@ fn disposition(last: Last) -> Disposition {
     }
 }
 
-fn render_head(code: u16, framing: &str, last: Last) -> Vec<u8> {
+/// A status line, these header lines and the empty line.
+pub(crate) fn render_head(code: u16, lines: &str, last: Last) -> Vec<u8> {
     let close = if last == Last::Yes { "connection: close\r\n" } else { "" };
     let reason = match code {
         200 => "OK",
+        400 => "Bad Request",
+        405 => "Method Not Allowed",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
         _ => "As Told",
     };
-    format!("HTTP/1.1 {code} {reason}\r\n{framing}{close}\r\n").into_bytes()
+    format!("HTTP/1.1 {code} {reason}\r\n{lines}{close}\r\n").into_bytes()
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ const SECOND: u64 = 1_000_000_000;
 const MOST_STAMPS: u64 = 100_000_000;
 /// Empty pieces cost time too, and all connections share one thread.
 const MOST_PIECES: u64 = 10_000;
+/// An answer that is not streamed is rendered whole, three bytes a token.
+const MOST_TOKENS: u64 = 100_000;
 
 /// How this target behaves.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,7 +89,7 @@ pub enum Timing {
 }
 
 /// What the answer looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
     /// 200 with a body of known length.
@@ -133,6 +135,45 @@ pub enum Behaviour {
     },
     /// Every answer closes its connection.
     Close,
+    /// A chat completion, token by token.
+    Tokens(TokenSettings),
+}
+
+/// The tokens of chat completions: how many, and the gaps between them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TokenSettings {
+    /// Tokens of an answer, or their mean.
+    pub count: u64,
+    /// How the number of tokens is drawn.
+    pub lengths: Lengths,
+    /// Mean time from one token of a stream to the next, while no other stream emits tokens.
+    pub gap_ns: u64,
+    /// How gaps are drawn.
+    pub gaps: Gaps,
+    /// By which share of `gap_ns` each other stream lengthens the mean gap.
+    pub batch: f64,
+    /// Share of streams that end within an event.
+    pub cut_share: f64,
+}
+
+/// How the number of tokens of an answer is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lengths {
+    /// All answers have the same number.
+    Constant,
+    /// Geometric from 1 on: after each token, the answer ends with the same probability.
+    Geometric,
+}
+
+/// How gaps between tokens are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gaps {
+    /// Each gap is the mean.
+    Constant,
+    /// Exponential around the mean.
+    Exponential,
 }
 
 /// How a length lies.
@@ -146,7 +187,7 @@ pub enum Lie {
 }
 
 /// Every mode, in the order of the README.
-pub const MODES: [&str; 20] = [
+pub const MODES: [&str; 21] = [
     "constant",
     "none",
     "mm1",
@@ -155,6 +196,7 @@ pub const MODES: [&str; 20] = [
     "freeze",
     "periodic",
     "leak",
+    "tokens",
     "refuse",
     "reset",
     "slow_body",
@@ -179,15 +221,19 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let behaviour = read_behaviour(mode, &settings);
     let timing = read_timing(mode, &settings);
     let share = match behaviour {
-        Behaviour::Plain => 1.0,
+        Behaviour::Plain | Behaviour::Tokens(_) => 1.0,
         _ => settings.ratio("share", 1.0),
+    };
+    let body_bytes = match behaviour {
+        Behaviour::Tokens(_) => 0,
+        _ => settings.size("body", default_body(behaviour)),
     };
     let configuration = Configuration {
         mode,
         timing,
         behaviour,
         share,
-        body_bytes: settings.size("body", default_body(behaviour)),
+        body_bytes,
         seed: settings.count("seed", 1, 0..=u64::MAX),
         planned_rate: settings.optional_rate("planned_rate"),
         max_stamps: settings.count("max_stamps", 4_000_000, 0..=MOST_STAMPS),
@@ -220,7 +266,30 @@ fn read_timing(mode: &str, settings: &Settings<'_>) -> Timing {
             service_ns: settings.time("service", MILLISECOND),
             growth_ns: settings.time("growth", 1_000),
         },
+        "tokens" => read_prefill(settings),
         _ => Timing::Constant { service_ns: settings.time("service", 0) },
+    }
+}
+
+/// In mode `tokens`, the timing is that of the first token.
+fn read_prefill(settings: &Settings<'_>) -> Timing {
+    let rate = settings.rate("rate", 1000.0);
+    match settings.choice("prefill", &["exponential", "constant"], 0) {
+        0 => Timing::Mm1 { rate },
+        _ => Timing::Md1 { rate },
+    }
+}
+
+fn read_tokens(settings: &Settings<'_>) -> TokenSettings {
+    let lengths = [Lengths::Constant, Lengths::Geometric];
+    let gaps = [Gaps::Exponential, Gaps::Constant];
+    TokenSettings {
+        count: settings.count("tokens", 50, 1..=MOST_TOKENS),
+        lengths: lengths[settings.choice("lengths", &["constant", "geometric"], 0)],
+        gap_ns: settings.time("gap", 20 * MILLISECOND),
+        gaps: gaps[settings.choice("gaps", &["exponential", "constant"], 0)],
+        batch: settings.ratio("batch", 0.0),
+        cut_share: settings.ratio("cut", 0.0),
     }
 }
 
@@ -259,6 +328,7 @@ fn read_behaviour(mode: &str, settings: &Settings<'_>) -> Behaviour {
         "huge_body" => Behaviour::HugeBody,
         "chunked" => Behaviour::Chunked { pieces: settings.count("pieces", 4, 1..=MOST_PIECES) },
         "close" => Behaviour::Close,
+        "tokens" => Behaviour::Tokens(read_tokens(settings)),
         _ => Behaviour::Plain,
     }
 }
@@ -357,6 +427,31 @@ mod tests {
         let found = problems(Options::default().with("mode", "mm2").with("rate", "1/s"));
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("mode: expected one of constant, none, mm1"));
+    }
+
+    #[test]
+    fn tokens_have_a_prefill_and_no_body() {
+        let options = Options::default().with("mode", "tokens").with("prefill", "constant");
+        let configuration = read(&options.with("gap", "5ms").with("lengths", "geometric")).unwrap();
+        assert_eq!(configuration.timing, Timing::Md1 { rate: 1000.0 });
+        let tokens = TokenSettings {
+            count: 50,
+            lengths: Lengths::Geometric,
+            gap_ns: 5_000_000,
+            gaps: Gaps::Exponential,
+            batch: 0.0,
+            cut_share: 0.0,
+        };
+        assert_eq!(configuration.behaviour, Behaviour::Tokens(tokens));
+        let options = Options::default().with("mode", "tokens").with("tokens", 0).with("cut", 2);
+        assert_eq!(
+            problems(options.with("body", "5B")),
+            [
+                "tokens: expected a whole number from 1 to 100000, got \"0\"",
+                "cut: expected a share such as 25% or 0.25, got \"2\"",
+                "body: no setting of mode tokens; did you mean max_body?",
+            ]
+        );
     }
 
     #[test]

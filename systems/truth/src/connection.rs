@@ -1,5 +1,7 @@
 //! One connection: read a head, stamp it, wait until the answer is due, write it.
 
+mod tokens;
+
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
@@ -9,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::answer::{Disposition, FILLER_BYTES, Last, PreparedAnswer, Rest, piece};
+use crate::configuration::Behaviour;
 use crate::control;
 use crate::head::{self, Head, Parsed};
 use crate::state::TargetState;
@@ -41,6 +44,7 @@ struct Request {
     body_bytes: u64,
     closes: bool,
     head_only: bool,
+    posts: bool,
     expects_continue: bool,
     control: Option<control::Request>,
 }
@@ -89,6 +93,9 @@ impl Connection<'_> {
             let last = self.last(&request);
             control::answer(self.stream, self.state, control, last).await?;
             return Ok(if last == Last::Yes { Next::End } else { Next::Request });
+        }
+        if let Behaviour::Tokens(settings) = self.state.configuration.behaviour {
+            return self.serve_completion(&request, settings).await;
         }
         let planned = self.state.arrive(self.buffer.read_at_ns);
         let answer = self.state.pick_answer();
@@ -150,15 +157,21 @@ impl Connection<'_> {
         Ok(Some(request))
     }
 
-    /// Reads and discards the body.
-    async fn skip_body(&mut self, request: &Request) -> io::Result<()> {
-        let mut missing = request.body_bytes;
-        if missing > 0 && request.expects_continue {
+    /// Asks for the body if the client waits for that, and sets the deadline for the rest of it.
+    async fn begin_body(&mut self, request: &Request) -> io::Result<()> {
+        if request.body_bytes > 0 && request.expects_continue {
             self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
-        if missing > self.buffer.filled().len() as u64 {
+        if request.body_bytes > self.buffer.filled().len() as u64 {
             self.set_deadline(self.state.configuration.limits.read_ns);
         }
+        Ok(())
+    }
+
+    /// Reads and discards the body.
+    async fn skip_body(&mut self, request: &Request) -> io::Result<()> {
+        self.begin_body(request).await?;
+        let mut missing = request.body_bytes;
         loop {
             let here = (self.buffer.filled().len() as u64).min(missing);
             self.buffer.start += here as usize;
@@ -287,6 +300,7 @@ impl Request {
             body_bytes: head.body_bytes,
             closes: !head.keep_alive,
             head_only: head.method == b"HEAD",
+            posts: head.method == b"POST",
             expects_continue: head.expects_continue,
             control: control::Request::of(head),
         }

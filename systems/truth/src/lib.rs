@@ -5,11 +5,13 @@
 //! || Not here: what a real service needs (routing, TLS, HTTP/2). The README lists modes, settings
 //! and the `/truth/` paths.
 //! || Pure: the settings ([`configuration`]), when an answer is due ([`model`]), its bytes
-//! ([`answer`]), the record of arrivals ([`stamps`], [`schedule`], [`report`]), request heads
-//! ([`head`]). With sockets: shared state ([`state`]), one connection ([`connection`]), the
-//! `/truth/` paths ([`control`]), and the server that accepts and drains ([`server`]).
+//! ([`answer`]), the tokens of a chat completion ([`tokens`]) and their bytes ([`completion`]), the
+//! record of arrivals ([`stamps`], [`schedule`], [`report`]), request heads ([`head`]). With
+//! sockets: shared state ([`state`]), one connection ([`connection`]), the `/truth/` paths
+//! ([`control`]), and the server that accepts and drains ([`server`]).
 
 pub mod answer;
+pub mod completion;
 pub mod configuration;
 mod connection;
 mod control;
@@ -20,5 +22,6 @@ pub mod schedule;
 mod server;
 pub mod stamps;
 mod state;
+pub mod tokens;
 
 pub use server::{SYSTEM, Truth};

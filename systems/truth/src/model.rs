@@ -123,6 +123,11 @@ impl Draws {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
+    /// Other draws, with a seed drawn from these.
+    pub fn fork(&mut self) -> Self {
+        Self::new(self.random.next_u64())
+    }
+
     /// Uniform in [0, 1), from the upper 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -136,6 +141,12 @@ impl Draws {
     /// Exponential with mean 1/rate seconds: −ln(1 − U)/rate, where 1 − U is never 0.
     pub fn exponential_ns(&mut self, rate: f64) -> u64 {
         (-(1.0 - self.uniform()).ln() * 1e9 / rate).round() as u64
+    }
+
+    /// Geometric from 1 on with this mean: 1 + ⌊ln(1 − U)/ln(1 − 1/mean)⌋.
+    pub fn geometric(&mut self, mean: u64) -> u64 {
+        let stays = (1.0 - 1.0 / mean as f64).ln();
+        1 + ((1.0 - self.uniform()).ln() / stays) as u64
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::configuration::{Configuration, Timing};
 use crate::schedule::{self, Distribution};
-use crate::stamps::{Arrival, Stamps};
+use crate::stamps::{Arrival, Stamps, TokenStamps};
 
 /// Which arrivals a report covers and the rate that it compares them with.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -68,6 +68,10 @@ pub const COUNTS: [&str; 12] = [
     "answer_lateness_ns",
 ];
 
+/// The fields that it has in mode `tokens`, too.
+pub const TOKEN_COUNTS: [&str; 5] =
+    ["first_token_ns", "gap_ns", "last_token_ns", "tokens", "streams_cut"];
+
 /// The answer. Unknown fields are `null`.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
@@ -90,7 +94,34 @@ pub struct Report<'a> {
     true_response_ns: Option<Distribution>,
     /// How long after its planned instant an answer was written: an error of this target.
     answer_lateness_ns: Option<Distribution>,
+    #[serde(flatten)]
+    tokens: Option<TokenReport>,
     service: Service<'a>,
+}
+
+/// What was planned for tokens, and how many were sent.
+#[derive(Debug, Serialize)]
+struct TokenReport {
+    /// From an arrival to its first token, over the arrivals that the report looks at.
+    first_token_ns: Option<Distribution>,
+    /// From one token of an answer to the next, over all answers since the last reset.
+    gap_ns: Option<Distribution>,
+    /// From an arrival to its last token, over all answers since the last reset that were whole.
+    last_token_ns: Option<Distribution>,
+    tokens: u64,
+    streams_cut: u64,
+}
+
+impl TokenReport {
+    fn of(tokens: &TokenStamps, first_token_ns: Option<Distribution>) -> Self {
+        Self {
+            first_token_ns,
+            gap_ns: Distribution::of(tokens.gaps_ns().to_vec()),
+            last_token_ns: Distribution::of(tokens.last_token_ns().to_vec()),
+            tokens: tokens.tokens(),
+            streams_cut: tokens.streams_cut(),
+        }
+    }
 }
 
 /// How answers were timed.
@@ -116,6 +147,7 @@ pub fn report<'a>(
     let gaps = Distribution::of(schedule::gaps(&sorted));
     let spread =
         |value: fn(&Arrival) -> u64| Distribution::of(part.iter().map(value).collect::<Vec<_>>());
+    let responses = spread(|arrival| arrival.response_ns);
     Report {
         received: stamps.received(),
         stamped: part.len() as u64,
@@ -128,8 +160,9 @@ pub fn report<'a>(
         gaps_ns: gaps,
         service_ns: spread(|arrival| arrival.service_ns),
         waiting_ns: spread(|arrival| arrival.response_ns.saturating_sub(arrival.service_ns)),
-        true_response_ns: spread(|arrival| arrival.response_ns),
+        true_response_ns: responses,
         answer_lateness_ns: Distribution::of(stamps.lateness_ns().to_vec()),
+        tokens: stamps.tokens().map(|tokens| TokenReport::of(tokens, responses)),
         service: Service {
             mode: configuration.mode,
             timing: configuration.timing,
@@ -176,6 +209,26 @@ mod tests {
         let known: Vec<&str> = ["received"].into_iter().chain(COUNTS).chain(["service"]).collect();
         assert_eq!(names.len(), known.len());
         assert!(known.iter().all(|name| report.get(name).is_some()), "{names:?}");
+    }
+
+    #[test]
+    fn tokens_have_figures_in_their_mode_only() {
+        let mut stamps = Stamps::with_tokens(1000);
+        for index in 0..10 {
+            stamps.arrived(100, Planned { service_ns: 3, due_ns: 110 + index });
+            let tokens = stamps.tokens_mut().unwrap();
+            tokens.sent(2);
+            tokens.gap(7 + index);
+            tokens.finished(50);
+        }
+        stamps.tokens_mut().unwrap().cut();
+        let report = ask(&stamps, "skip=9");
+        assert!(TOKEN_COUNTS.iter().all(|name| report.get(name).is_some()), "{report}");
+        assert_eq!(report["first_token_ns"]["max"], 19);
+        assert_eq!((&report["gap_ns"]["p50"], &report["gap_ns"]["max"]), (&json!(11), &json!(16)));
+        assert_eq!(report["last_token_ns"]["mean"], 50.0);
+        assert_eq!((&report["tokens"], &report["streams_cut"]), (&json!(20), &json!(1)));
+        assert!(TOKEN_COUNTS.iter().all(|name| ask(&thousand(), "").get(name).is_none()));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use crate::configuration::{self, Behaviour, Configuration};
 use crate::connection::{ConnectionStatus, serve_connection};
-use crate::report::COUNTS;
+use crate::report::{COUNTS, TOKEN_COUNTS};
 use crate::state::TargetState;
 
 /// How often connections are looked over for those that have had their time.
@@ -93,14 +93,18 @@ pub const SYSTEM: System = System {
     name: "truth",
     about: "a target of known behaviour",
     page: "systems/truth/README.md",
-    surface: |_| Surface {
-        listening: vec!["http", "control"],
-        counts: COUNTS.into(),
-        ..Surface::default()
-    },
+    surface,
     check: |options| configuration::read(options).map(drop),
     start,
 };
+
+fn surface(options: &Options) -> Surface {
+    let mut counts = Vec::from(COUNTS);
+    if options.settings.get("mode").is_some_and(|mode| mode == "tokens") {
+        counts.extend(TOKEN_COUNTS);
+    }
+    Surface { listening: vec!["http", "control"], counts, ..Surface::default() }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     limits::raise_open_files();

@@ -7,9 +7,10 @@ use serving::metrics::{Counter, Gauge, Registry};
 use timer::Timer;
 
 use crate::answer::{self, Last, PreparedAnswer};
-use crate::configuration::{Behaviour, Configuration};
+use crate::configuration::{Behaviour, Configuration, TokenSettings};
 use crate::model::{Draws, Model, Planned};
 use crate::stamps::Stamps;
+use crate::tokens::TokenPlan;
 
 /// The state that all connections share.
 pub(crate) struct TargetState {
@@ -20,11 +21,20 @@ pub(crate) struct TargetState {
     pub(crate) stamps: RefCell<Stamps>,
     /// Set when the target stops: every answer is then the last on its connection.
     pub(crate) stopping: Cell<bool>,
+    /// Answers of which the first token is due and the last is not yet sent.
+    pub(crate) decoding: Decoding,
     model: RefCell<Model>,
     behaviour_draws: RefCell<Draws>,
     configured: AnswerPair,
     ordinary: AnswerPair,
 }
+
+/// Counts the answers that emit tokens.
+#[derive(Debug, Default)]
+pub(crate) struct Decoding(Cell<u64>);
+
+/// One answer that emits tokens, until it is dropped.
+pub(crate) struct DecodingAnswer<'a>(&'a Cell<u64>);
 
 /// The counters of `/metrics`.
 #[derive(Debug)]
@@ -55,6 +65,23 @@ impl AnswerPair {
     }
 }
 
+impl Decoding {
+    pub(crate) fn enter(&self) -> DecodingAnswer<'_> {
+        self.0.update(|count| count + 1);
+        DecodingAnswer(&self.0)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl Drop for DecodingAnswer<'_> {
+    fn drop(&mut self) {
+        self.0.update(|count| count - 1);
+    }
+}
+
 impl TargetState {
     /// The state before the first request, with a timer on the current runtime.
     pub(crate) fn new(configuration: Configuration) -> io::Result<Self> {
@@ -63,8 +90,9 @@ impl TargetState {
             timer: Timer::start()?,
             counts: Counts::new(&registry),
             registry,
-            stamps: RefCell::new(Stamps::new(configuration.max_stamps as usize)),
+            stamps: RefCell::new(empty_stamps(&configuration)),
             stopping: Cell::new(false),
+            decoding: Decoding::default(),
             model: RefCell::new(Model::new(configuration.timing, configuration.seed)),
             behaviour_draws: RefCell::new(behaviour_draws(&configuration)),
             configured: AnswerPair::of(|last| answer::configured(&configuration, last)),
@@ -88,6 +116,11 @@ impl TargetState {
         if !refusing && self.is_affected() { &self.configured } else { &self.ordinary }
     }
 
+    /// Draws the tokens of the next answer; `limit` is the most that its client takes.
+    pub(crate) fn plan_tokens(&self, settings: TokenSettings, limit: Option<u64>) -> TokenPlan {
+        TokenPlan::new(settings, self.behaviour_draws.borrow_mut().fork(), limit)
+    }
+
     /// Whether this connection is closed at once.
     pub(crate) fn refuses(&self) -> bool {
         matches!(self.configuration.behaviour, Behaviour::Refuse { .. }) && self.is_affected()
@@ -105,7 +138,15 @@ impl TargetState {
     }
 }
 
-/// The random choice of affected requests is independent of the service times.
+fn empty_stamps(configuration: &Configuration) -> Stamps {
+    let bound = configuration.max_stamps as usize;
+    match configuration.behaviour {
+        Behaviour::Tokens(_) => Stamps::with_tokens(bound),
+        _ => Stamps::new(bound),
+    }
+}
+
+/// Affected requests and tokens are drawn independently of the service times.
 fn behaviour_draws(configuration: &Configuration) -> Draws {
     Draws::new(!configuration.seed)
 }

@@ -7,3 +7,4 @@ mod control;
 mod ending;
 mod running;
 mod timings;
+mod tokens;
