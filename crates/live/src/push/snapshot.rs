@@ -27,6 +27,8 @@ impl Calendar {
     /// Reads both clocks.
     pub fn new() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Samples have whole milliseconds, and none may come before the series began.
+        let since = Duration::from_millis(u64::try_from(since.as_millis()).unwrap_or(0));
         Self { began: Instant::now(), since, last_ms: 0 }
     }
 
@@ -94,6 +96,13 @@ mod tests {
     fn decoded(request: &Request) -> WriteRequest {
         let bytes = snap::raw::Decoder::new().decompress_vec(&request.body).expect("Snappy");
         WriteRequest::decode(&*bytes).expect("a message")
+    }
+
+    #[test]
+    fn no_sample_comes_before_its_series_began() {
+        let mut calendar = Calendar::new();
+        let first = calendar.next_ms();
+        assert!(calendar.since.as_nanos() <= first.unsigned_abs() as u128 * 1_000_000);
     }
 
     #[test]
