@@ -7,7 +7,7 @@ use stats::{FINE, Histogram};
 
 use super::levels::Levels;
 use super::long_windows::{LongWindows, Tally};
-use super::scope::{Failures, Scope, Scopes, bound_ns};
+use super::scope::{Failures, Scope, Scopes};
 
 /// Counts of one trial, or of several together.
 #[derive(Debug, Clone)]
@@ -42,8 +42,6 @@ pub(super) struct Sums {
     pub(super) succeeded_in_time: u64,
     pub(super) failed_in_time: u64,
     pub(super) failures: Failures,
-    /// Beyond the bound, including operations that never succeeded.
-    pub(super) beyond: u64,
 }
 
 impl Sums {
@@ -83,7 +81,6 @@ impl Sums {
             succeeded_in_time: totals.succeeded_in_time,
             failed_in_time: totals.failed_in_time,
             failures: Failures::of(totals),
-            beyond: 0,
         }
     }
 
@@ -96,7 +93,6 @@ impl Sums {
         self.succeeded_in_time += other.succeeded_in_time;
         self.failed_in_time += other.failed_in_time;
         self.failures.add(&other.failures);
-        self.beyond += other.beyond;
     }
 }
 
@@ -140,11 +136,7 @@ impl Counts {
         self.lengths = vec![self.windows.len()];
         self.sums = Sums::of(totals);
         let times = time_of(totals, &criterion.time, all.spans);
-        if let Some(times) = times {
-            self.sums.beyond = times.count_above(bound_ns(criterion));
-            self.times.merge(times);
-        }
-        self.sums.beyond += self.sums.lost();
+        times.into_iter().for_each(|times| self.times.merge(times));
         if let Metric::Ratio(over, under) = &criterion.metric {
             let [over_at, under_at] = scopes.sides;
             self.sides = [all.term(over, over_at), all.term(under, under_at)];

@@ -1,13 +1,14 @@
 //! The decision about a criterion from the sample alone, without regard to how the trials went.
 
 use plan::criterion::{Criterion, Metric, Rate, Time};
+use record::FailureKind;
 use record::summary::Judgement;
 use stats::dispersion::{Around, Dispersion};
 use stats::exceedance::{Bound, Exceedances};
 use stats::normal_quantile;
 use stats::proportion::{self, LimitSide};
 
-use super::counts::Counts;
+use super::counts::{Counts, Sums};
 use super::scope::bound_ns;
 use crate::distribution::Values;
 
@@ -77,11 +78,33 @@ impl Observations<'_> {
         matches!(self.criterion.time, Time::Response | Time::Service)
     }
 
+    /// Operations whose time is not known, or that never had one. One that was only too slow has all its spans.
+    fn lost(&self) -> u64 {
+        let sums = &self.seen.sums;
+        match self.criterion.time {
+            Time::Span(_) => sums.lost() - sums.failures.named(FailureKind::TooSlow.name()),
+            _ => sums.lost(),
+        }
+    }
+
+    /// How many times an operation has on average, at least 1. Those of one operation may be alike, so that all of them
+    /// together say no more than one would.
+    fn repetitions(&self) -> f64 {
+        let Sums { succeeded, failed, .. } = self.seen.sums;
+        match self.criterion.time {
+            Time::Span(_) => {
+                (self.seen.times.count() as f64 / (succeeded + failed) as f64).max(1.0)
+            }
+            _ => 1.0,
+        }
+    }
+
     /// By exceedances. Where the time of operations that never succeeded is unknown, the decision must be the same
     /// whether all or none of them are beyond the bound.
     fn quantile(&self, q: f64) -> Decision {
         let seen = self.seen;
-        let (timed, lost) = (seen.times.count(), seen.sums.lost());
+        let (timed, lost, repetitions) = (seen.times.count(), self.lost(), self.repetitions());
+        let once = |count: u64| (count as f64 / repetitions).ceil() as u64;
         if timed == 0 && (lost == 0 || !self.lost_are_slower()) {
             return Decision::undecided(Undecided::NoData);
         }
@@ -89,11 +112,13 @@ impl Observations<'_> {
         let own = (!self.lost_are_slower()).then(|| seen.levels.moved(&seen.times));
         let levels = own.as_ref().unwrap_or(&seen.levels).as_judged();
         let around = if self.drifts { Around::Drift(&seen.lengths) } else { Around::Mean };
-        let exceedances =
-            |beyond| Exceedances::new((beyond, timed + lost), &levels, bound, 1.0 - q, around);
+        let exceedances = |beyond| {
+            Exceedances::new((beyond, once(timed) + lost), &levels, bound, 1.0 - q, around)
+        };
         let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
-        let most = side(seen.sums.beyond);
-        let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
+        let known = once(seen.times.count_above(bound.value));
+        let most = side(known + lost);
+        let least = if self.lost_are_slower() { most } else { side(known) };
         let caps = self.criterion.comparison.caps();
         let (result, undecided) = match (least, most) {
             (LimitSide::Below, LimitSide::Below) if caps => (Judgement::Pass, Undecided::TooNear),
@@ -111,7 +136,9 @@ impl Observations<'_> {
         };
         let without_time = if self.lost_are_slower() { lost } else { 0 };
         let values = Values { times: &seen.times, without_time, confidence: seen.confidence };
-        let shown = values.quantile(q, exceedances(seen.sums.beyond).dispersion());
+        let dispersion = *exceedances(known + lost).dispersion();
+        let dispersion = Dispersion { phi: dispersion.phi * repetitions, ..dispersion };
+        let shown = values.quantile(q, &dispersion);
         let number = |value: Option<u64>| value.map(|value| value as f64);
         let (low, high) = (number(shown.low_ns), number(shown.high_ns));
         Decision { result, observed: number(shown.observed_ns), low, high, undecided }
@@ -121,7 +148,7 @@ impl Observations<'_> {
     /// time: with any of these it cannot pass, and it fails only if they could only make it worse.
     fn mean(&self) -> Decision {
         let times = &self.seen.times;
-        let (count, lost) = (times.count(), self.seen.sums.lost());
+        let (count, lost) = (times.count(), self.lost());
         if count == 0 {
             return Decision::undecided(if lost == 0 {
                 Undecided::NoData
@@ -130,7 +157,7 @@ impl Observations<'_> {
             });
         }
         let mean = times.mean();
-        let phi = Dispersion::of(&self.seen.windows).phi;
+        let phi = Dispersion::of(&self.seen.windows).phi * self.repetitions();
         let z = normal_quantile(1.0 - (1.0 - self.seen.confidence) / 2.0);
         let half = z * times.stdev() * (phi / count as f64).sqrt();
         let (low, high) = (mean - half, mean + half);
@@ -150,7 +177,7 @@ impl Observations<'_> {
     /// The greatest time of this sample. With operations that never succeeded, an upper bound fails and a lower one
     /// stays undecided, if those count as slower than all others.
     fn max(&self) -> Decision {
-        let lost = self.seen.sums.lost();
+        let lost = self.lost();
         let greatest = self.seen.times.max() as f64;
         let empty = self.seen.times.count() == 0;
         if lost > 0 && self.lost_are_slower() {

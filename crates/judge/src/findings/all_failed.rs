@@ -24,7 +24,7 @@ pub const ALL_FAILED_ROW: FindingKind = FindingKind {
     title: "every operation failed in the same way, and the run was ended",
     explain: "After a second of load, warm-up included, at least 10 operations had ended, among them all that were \
               due in the first half second; all had failed with one kind of failure and one status, and none had \
-              succeeded. That is a wrong address, certificate, credential or path, and more load shows nothing else, \
+              succeeded or had only been too slow. That is a wrong address, certificate, credential or path, and more load shows nothing else, \
               so the run ends with exit code 4 and later trials are not executed. Remove the cause; \
               `proofload run --resume` then executes the trial again. With `--keep-going` the plan is carried out. \
               The rule is off after a planned fault, and in a plan with a criterion that asks for failures, such as \
@@ -105,6 +105,10 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
         (FailureKind::Reset | FailureKind::Closed | FailureKind::Malformed, _) => {
             "make sure that scheme and port of the URL are those of the protocol that the target speaks there"
         }
+        (FailureKind::CutShort, _) => {
+            "read the target's log: it ends streams before they are complete"
+        }
+        (FailureKind::TooSlow, _) => "offer less load, or raise the bounds of `within`",
         (FailureKind::WrongContent, _) => {
             "compare the expectation with an answer: `proofload check --try` shows both"
         }

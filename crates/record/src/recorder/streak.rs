@@ -25,7 +25,7 @@ enum Ended {
     #[default]
     None,
     Alike(Failures),
-    /// One succeeded, or two failed in different ways.
+    /// One succeeded or was only too slow, or two failed in different ways.
     Mixed,
 }
 
@@ -70,6 +70,8 @@ impl Streak {
         }
         self.pending -= u64::from(self.is_opening(sample.intended_at));
         match (sample.outcome, &mut self.ended) {
+            // The answer was complete: address and request are right, and slowness is what a load measures.
+            (Outcome::Failed(FailureKind::TooSlow), _) => self.ended = Ended::Mixed,
             (Outcome::Failed(kind), Ended::None) => {
                 let detail = detail.unwrap_or_default().to_owned();
                 let (count, status) = (1, sample.status);
@@ -170,7 +172,8 @@ mod tests {
     fn a_success_or_another_failure_ends_it_for_good() {
         let success = (Outcome::Succeeded, 200);
         let refusal = (Outcome::Failed(FailureKind::Refused), 0);
-        for other in [success, refused(403), refusal] {
+        let slow = (Outcome::Failed(FailureKind::TooSlow), 401);
+        for other in [success, refused(403), refusal, slow] {
             let mixed = streak(&[(0, refused(401)), (1, other), (2, refused(401))]);
             assert_eq!(Streak::together([&mixed], MS), None, "{other:?}");
             let (one, two) = (streak(&[(0, refused(401))]), streak(&[(0, other)]));
