@@ -6,7 +6,7 @@
 use record::summary::{Arm, Summary, TrialSummary};
 
 use super::tables::{Table, accounting, capacity, comparison, dose, journeys, observed};
-use super::tables::{outcome, parts, phases, run, scaling, times, traces, trial, work};
+use super::tables::{outcome, parts, phases, run, scaling, streams, times, traces, trial, work};
 
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,10 @@ pub fn sections(summary: &Summary) -> Vec<Section> {
     if trials.len() <= FEW_TRIALS && summary.capacity.is_none() {
         sections.extend(trials.iter().flat_map(|(arm, one)| in_short(trials.len() > 1, arm, one)));
     }
+    if trials.len() > FEW_TRIALS && summary.capacity.is_none() {
+        let streams = streams::by_trial(summary);
+        sections.push(section("streams", listed, streams));
+    }
     sections.extend([
         failures(summary),
         section("findings", Rank::Answer, run::findings(summary)),
@@ -86,14 +90,15 @@ fn section(id: &'static str, rank: Rank, tables: impl IntoIterator<Item = Table>
 /// which a form can put before its charts.
 fn in_short(named: bool, arm: &Arm, one: &TrialSummary) -> Vec<Section> {
     let (lead, trial) = (trial::load_in_short(one), Some(one.index));
-    let (journeys, times) = (journeys::in_short(one), times::in_short(one));
+    let journeys = journeys::in_short(one);
+    let times = times::in_short(one).into_iter().chain(streams::in_short(one));
     let of = |id, tables| Section { trial, ..section(id, Rank::Answer, tables) };
     if named || journeys.is_empty() {
         let title = if named { name(arm, one) } else { String::new() };
         let tables = journeys.into_iter().chain(times).collect::<Vec<_>>();
         return vec![Section { title, lead, ..of("times", tables) }];
     }
-    let times = of("times", times.into_iter().collect());
+    let times = of("times", times.collect());
     vec![Section { lead, ..of("journeys", journeys) }, times]
 }
 

@@ -185,12 +185,27 @@ fn operation(
         service_time: Values::all(&totals.service_time).at_level(level).describe(&service),
         queue_wait: borrowed(&totals.queue_wait, &service, level),
         outcome_time: outcome.describe(&dispersions(&followed.outcome)),
-        spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service, level))).collect(),
+        spans: named
+            .map(|(name, span)| (name.clone(), span_times(totals, span, &service, level)))
+            .collect(),
         parts: Vec::new(),
         items: BTreeMap::new(),
         bytes_sent: totals.bytes_sent,
         bytes_received: totals.bytes_received,
     }
+}
+
+/// Times of a span. Where an operation has several, they may be alike, so that all of them together say no more than
+/// one would.
+fn span_times(
+    totals: &OperationTotals,
+    times: &Histogram,
+    service: &Dispersions,
+    level: f64,
+) -> Distribution {
+    let repetitions = times.count() as f64 / (totals.succeeded + totals.failed) as f64;
+    let widened = service.map(|one| Dispersion { phi: one.phi * repetitions.max(1.0), ..one });
+    borrowed(times, &widened, level)
 }
 
 /// A distribution that is not kept by window borrows the dispersion of one that is and shares its queue: too wide an

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -24,10 +24,15 @@ fn tell(browser: &mut Browser, news: News) {
     browser.audience.send(&Arc::new(news));
 }
 
-/// A trial with a hundred operations in each of these seconds.
+/// A trial of two minutes with a hundred operations in each of these seconds.
 fn run_for(browser: &mut Browser, plan: &Arc<Plan>, seconds: std::ops::Range<u64>) {
     if seconds.start == 0 {
-        measuring(plan, &[]).into_iter().for_each(|news| tell(browser, news));
+        let [mut begin, phase] = measuring(plan, &[]);
+        if let News::Begin(head, _) = &mut begin {
+            head.measure_ns = Some(120_000 * MS);
+        }
+        tell(browser, begin);
+        tell(browser, phase);
     }
     for number in seconds {
         tell(browser, News::Window(window(number, vec![part(100, 100, 2 * MS)])));
@@ -39,6 +44,8 @@ fn run_for(browser: &mut Browser, plan: &Arc<Plan>, seconds: std::ops::Range<u64
 fn asked(browser: &Browser, request: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", browser.port)).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it reads");
+    // What does not come fails the test.
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
     stream
 }
 

@@ -122,7 +122,8 @@ mod tests {
         assert_eq!(decoded(first).timeseries.len(), 2_000);
         assert_eq!(decoded(second).timeseries.len() as u64, second.samples);
         assert!(!decoded(first).metadata.is_empty() && decoded(second).metadata.is_empty());
-        assert_eq!(first.samples + second.samples, 100 * 26 + 9);
+        let of_operation = record::FailureKind::ALL.len() as u64 + 4;
+        assert_eq!(first.samples + second.samples, 100 * of_operation + 9);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod percentiles;
 pub mod phases;
 pub mod run;
 pub mod scaling;
+pub mod streams;
 pub mod times;
 pub mod traces;
 pub mod trial;

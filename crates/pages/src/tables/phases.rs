@@ -6,6 +6,7 @@ use record::summary::{Arm, CountsFor, Operation, Summary};
 
 use super::Table;
 use super::arms::Arms;
+use super::streams;
 use plan::number;
 
 /// Spans of each arm and operation over all trials that count, if there is more than one arm.
@@ -65,7 +66,7 @@ impl<'a> ArmSpans<'a> {
         // Parts that the target reports are in their own table.
         let own = |name: &str| !operation.parts.iter().any(|part| part.name == name);
         let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
-        let spans = spans.filter(|(name, _)| own(name));
+        let spans = spans.filter(|(name, _)| own(name) && !streams::is_within(name));
         for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
             *self.spans.entry(name).or_default() += span.mean_ns.saturating_mul(span.count);
         }

@@ -2,7 +2,7 @@
 
 use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
-use super::{Table, agents, journeys, times};
+use super::{Table, agents, journeys, streams, times};
 use judge::scheduling;
 use plan::number;
 
@@ -18,6 +18,7 @@ pub fn all(trial: &TrialSummary) -> Vec<Table> {
         failures(trial),
         first_failures(trial),
         statuses(trial),
+        streams::in_full(trial),
         spans(trial),
         items(trial),
         against_items(trial),
@@ -199,7 +200,7 @@ fn statuses(trial: &TrialSummary) -> Option<Table> {
 }
 
 /// Spans in their usual order; others follow, by name.
-const SPAN_ORDER: [&str; 22] = [
+const SPAN_ORDER: [&str; 27] = [
     "connect",
     "greeting",
     "ehlo",
@@ -215,6 +216,11 @@ const SPAN_ORDER: [&str; 22] = [
     "accepted",
     "quit",
     "first_byte",
+    "first_event",
+    "gap",
+    "mean_gap",
+    "longest_gap",
+    "last_event",
     "welcome",
     "written",
     "waited",
@@ -268,8 +274,13 @@ fn spans(trial: &TrialSummary) -> Option<Table> {
 }
 
 fn items(trial: &TrialSummary) -> Option<Table> {
-    let mut table =
-        Table::new("items", "Numbers read from answers", &["operation", "item", "#sum", "#mean"]);
+    let mut table = Table::new(
+        "items",
+        "Numbers read from answers",
+        &["operation", "item", "#sum", "#mean", "#per second"],
+    )
+    .note("Of operations that succeeded; per second of the measure phase.");
+    let seconds = trial.phases.measure_ns as f64 / 1e9;
     for operation in &trial.operations {
         for (name, item) in &operation.items {
             table.row([
@@ -277,6 +288,11 @@ fn items(trial: &TrialSummary) -> Option<Table> {
                 name.clone(),
                 number::significant(item.sum),
                 number::significant(item.per_operation_mean),
+                if seconds > 0.0 {
+                    number::significant(item.sum / seconds)
+                } else {
+                    "–".to_owned()
+                },
             ]);
         }
     }

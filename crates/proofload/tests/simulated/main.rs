@@ -3,6 +3,7 @@
 
 mod capacity;
 mod comparisons;
+mod streams;
 
 use plan::document::Table;
 use std::io;
@@ -17,7 +18,7 @@ use engine::trial::{Setup, Start, TrialOutput, run_virtual_together};
 use engine::{EndSignal, StopSignal};
 use judge::summarize::{Summariser, TrialInput};
 use plan::experiment::{self, Experiment, ExperimentContext, Inputs, KnownNames, Options};
-use plan::plan::TrialPlan;
+use plan::plan::{Arm, TrialPlan};
 use plan::plan_share::PlanShare;
 use plan::randomness::{RandomStream, draw, unit};
 use record::Window;
@@ -44,6 +45,10 @@ struct Protocols;
 impl KnownNames for Protocols {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
+    }
+
+    fn spans(&self, protocol: &str, table: &Table) -> &'static [&'static str] {
+        drivers::span_names(protocol, table)
     }
 }
 
@@ -127,7 +132,7 @@ fn setup<'e>(
     end: &EndSignal,
 ) -> Setup<'e, AnyDriver> {
     Setup {
-        driver: Arc::new(AnyDriver::of([("http", &Table::default())]).expect("HTTP is known")),
+        driver: Arc::new(driver(&experiment.plan.arms[trial.arm])),
         arm: &experiment.plan.arms[trial.arm],
         trial,
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
@@ -140,6 +145,11 @@ fn setup<'e>(
         stop: StopSignal::new(),
         end: end.clone(),
     }
+}
+
+fn driver(arm: &Arm) -> AnyDriver {
+    let operations = arm.operations.iter().map(|one| (one.protocol.as_str(), &one.table));
+    AnyDriver::of(operations).expect("protocols of the list")
 }
 
 fn add(summariser: &mut Summariser<'_>, Executed { facts, windows }: &Executed) {
