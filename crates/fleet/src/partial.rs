@@ -177,7 +177,7 @@ mod tests {
             failed: vec![(FailureKind::Timeout, 2)],
             missed: 1,
             response_time: Some(times),
-            service_time: None,
+            ..OperationWindow::default()
         };
         for number in [0, 3] {
             let operations = vec![operation.clone()];

@@ -455,6 +455,7 @@ fn windows(drawn: &[Drawn], name: &str, keep: fn(&Drawn) -> bool) -> Vec<WindowR
             missed: 0,
             response_time: times(good.iter().map(|one| one.response()).collect()),
             service_time: times(good.iter().map(|one| one.service).collect()),
+            ..WindowRow::default()
         }
     };
     (0..SECONDS).map(row).collect()

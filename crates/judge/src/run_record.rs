@@ -61,6 +61,10 @@ pub struct WindowRow {
     pub response_time: Option<WindowTimes>,
     /// By finish.
     pub service_time: Option<WindowTimes>,
+    /// Of streams, by intended start.
+    pub first_event: Option<WindowTimes>,
+    /// Of streams, by finish.
+    pub gap: Option<WindowTimes>,
 }
 
 /// Figures of a window's histogram, to 1/128.
@@ -132,7 +136,7 @@ struct Rows {
     rows: BTreeMap<u64, Vec<WindowRow>>,
     /// The current window, with its histograms of all operations together.
     current: Option<u64>,
-    all: [Option<Histogram>; 2],
+    all: [Option<Histogram>; WindowSpan::ALL.len()],
 }
 
 impl Rows {
@@ -143,7 +147,7 @@ impl Rows {
             operations: names.collect(),
             rows: BTreeMap::new(),
             current: None,
-            all: [None, None],
+            all: Default::default(),
         }
     }
 
@@ -209,9 +213,9 @@ impl WindowRow {
         }
     }
 
-    /// Response and service time. If a window comes twice, the larger part counts, since quantiles of two histograms
+    /// All times. If a window comes twice, the larger part counts, since quantiles of two histograms
     /// cannot be combined.
-    fn add_times(&mut self, [response, service]: [Option<&Histogram>; 2]) {
+    fn add_times(&mut self, [response, service, first, gap]: [Option<&Histogram>; 4]) {
         let larger = |kept: Option<WindowTimes>, seen: Option<&Histogram>| {
             let seen = seen.and_then(WindowTimes::of);
             match (kept, seen) {
@@ -221,6 +225,8 @@ impl WindowRow {
         };
         self.response_time = larger(self.response_time, response);
         self.service_time = larger(self.service_time, service);
+        self.first_event = larger(self.first_event, first);
+        self.gap = larger(self.gap, gap);
     }
 }
 

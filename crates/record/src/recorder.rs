@@ -38,6 +38,8 @@ pub struct Recorder {
     totals: Totals,
     open: OpenWindows,
     dense: DenseWindow,
+    /// Places of the spans of streams that windows keep, if any operation has them.
+    streams: Option<[usize; 2]>,
     /// Times that belong to windows before the dense one.
     late: Vec<LateTime>,
     /// The greatest intended start that was counted.
@@ -58,8 +60,8 @@ pub struct Recorder {
 #[derive(Debug)]
 struct DenseWindow {
     number: u64,
-    /// For each operation, in the order of [`WindowSpan::ALL`].
-    histograms: Vec<[Histogram; 2]>,
+    /// For each operation, in the order of [`WindowSpan::ALL`]; those of streams since there was one.
+    histograms: Vec<[Option<Histogram>; WindowSpan::ALL.len()]>,
 }
 
 #[derive(Debug, Default)]
@@ -101,6 +103,7 @@ impl Recorder {
             totals: Totals::new(layout),
             open: OpenWindows::new(all),
             dense: DenseWindow::new(all),
+            streams: streams(layout),
             late: Vec::with_capacity(Self::LATE_ROOM),
             newest: 0,
             in_flight: 0,
@@ -179,6 +182,9 @@ impl Recorder {
                 self.note_failure(sample.operation, kind, detail);
             }
             Outcome::Abandoned => {}
+        }
+        if sample.outcome != Outcome::Abandoned {
+            self.fill_stream(window, sample);
         }
         if let Some((spans, samples)) = self.samples.as_mut().filter(|_| is_operation) {
             samples.push(RawSample::new(sample, self.phases.measure_from, spans));
@@ -264,18 +270,39 @@ impl Recorder {
 
     /// Puts the times of a succeeded operation into their windows.
     fn fill(&mut self, window: u64, sample: &Sample<'_>) {
+        let finished = self.finished(sample);
+        self.place(finished, sample.operation, WindowSpan::ServiceTime, sample.service_time());
+        self.place(window, sample.operation, WindowSpan::ResponseTime, sample.response_time());
+    }
+
+    /// Puts the times of a stream into their windows.
+    fn fill_stream(&mut self, window: u64, sample: &Sample<'_>) {
+        let Some([first, gap]) = self.streams else { return };
+        let Some(time) = sample.spans.get(first) else { return };
+        let finished = self.finished(sample);
+        self.place(window, sample.operation, WindowSpan::FirstEvent, time);
+        if finished == self.dense.number {
+            sample.spans.count(gap, self.dense.histogram(sample.operation, WindowSpan::Gap));
+        } else {
+            let part = self.open.touch(finished, sample.operation);
+            let gaps = part.histogram_mut(WindowSpan::Gap);
+            sample.spans.count(gap, gaps.get_or_insert_with(|| Histogram::new(COARSE)));
+        }
+    }
+
+    /// The window in which an operation finished; the dense one is no older.
+    fn finished(&mut self, sample: &Sample<'_>) -> u64 {
         let finished = self.phases.window_of(sample.finished_at);
         if finished > self.dense.number {
             self.dense.store(&mut self.open);
             self.dense.advance(finished);
         }
-        self.place(finished, sample.operation, WindowSpan::ServiceTime, sample.service_time());
-        self.place(window, sample.operation, WindowSpan::ResponseTime, sample.response_time());
+        finished
     }
 
     fn place(&mut self, window: u64, operation: usize, span: WindowSpan, value: u64) {
         if window == self.dense.number {
-            self.dense.histograms[operation][span as usize].record(value);
+            self.dense.histogram(operation, span).record(value);
         } else {
             self.late.push(LateTime { window, operation, span, value });
         }
@@ -290,16 +317,26 @@ impl Recorder {
     }
 }
 
+fn streams(layout: &Layout) -> Option<[usize; 2]> {
+    let place = |span: WindowSpan| layout.spans.iter().position(|name| name == span.name());
+    Some([place(WindowSpan::FirstEvent)?, place(WindowSpan::Gap)?])
+}
+
 impl DenseWindow {
     fn new(operations: usize) -> Self {
-        let pair = [Histogram::new(COARSE), Histogram::new(COARSE)];
-        Self { number: 0, histograms: vec![pair; operations] }
+        let times = || Some(Histogram::new(COARSE));
+        Self { number: 0, histograms: vec![[times(), times(), None, None]; operations] }
+    }
+
+    fn histogram(&mut self, operation: usize, span: WindowSpan) -> &mut Histogram {
+        self.histograms[operation][span as usize].get_or_insert_with(|| Histogram::new(COARSE))
     }
 
     /// Moves what it holds to the window it belongs to.
     fn store(&mut self, open: &mut OpenWindows) {
         for (operation, pair) in self.histograms.iter_mut().enumerate() {
             for (span, filled) in WindowSpan::ALL.into_iter().zip(pair) {
+                let Some(filled) = filled else { continue };
                 if filled.count() > 0 {
                     let full = std::mem::replace(filled, Histogram::new(COARSE));
                     *open.touch(self.number, operation).histogram_mut(span) = Some(full);

@@ -1,6 +1,7 @@
 //! Windows of the measure phase: what one worker adds to one, and the whole.
 //!
-//! Response time and counts belong to the window of the intended start, service time to that of the finish.
+//! Response time, time to the first event and counts belong to the window of the intended start, service time and gaps to
+//! that of the finish.
 
 mod assembler;
 mod open;
@@ -31,6 +32,10 @@ pub enum WindowSpan {
     ResponseTime,
     /// By finish.
     ServiceTime,
+    /// Of streams, the time to the first event, by intended start. Of every operation with one, also if it failed.
+    FirstEvent,
+    /// Of streams, times from one event to the next, by finish. Of every operation with some, also if it failed.
+    Gap,
 }
 
 /// A time of an older window, which has no dense histogram of its own any more.
@@ -77,17 +82,30 @@ pub struct OperationWindow {
     /// By finish; `None` when empty.
     #[serde(with = "crate::message")]
     pub service_time: Option<Histogram>,
+    /// By intended start; `None` when empty.
+    #[serde(with = "crate::message")]
+    pub first_event: Option<Histogram>,
+    /// By finish; `None` when empty.
+    #[serde(with = "crate::message")]
+    pub gap: Option<Histogram>,
 }
 
 impl WindowSpan {
-    /// Both, in the order in which they are stored.
-    pub const ALL: [Self; 2] = [Self::ResponseTime, Self::ServiceTime];
+    /// All, in the order in which they are stored.
+    pub const ALL: [Self; 4] = [Self::ResponseTime, Self::ServiceTime, Self::FirstEvent, Self::Gap];
+
+    /// The time that windows keep of the span with this name, if they do.
+    pub fn of_span(name: &str) -> Option<Self> {
+        [Self::FirstEvent, Self::Gap].into_iter().find(|span| span.name() == name)
+    }
 
     /// Its name in tags and summaries.
     pub fn name(self) -> &'static str {
         match self {
             Self::ResponseTime => "response_time",
             Self::ServiceTime => "service_time",
+            Self::FirstEvent => "first_event",
+            Self::Gap => "gap",
         }
     }
 }
@@ -178,6 +196,8 @@ impl OperationWindow {
         match span {
             WindowSpan::ResponseTime => self.response_time.as_ref(),
             WindowSpan::ServiceTime => self.service_time.as_ref(),
+            WindowSpan::FirstEvent => self.first_event.as_ref(),
+            WindowSpan::Gap => self.gap.as_ref(),
         }
     }
 
@@ -185,6 +205,8 @@ impl OperationWindow {
         match span {
             WindowSpan::ResponseTime => &mut self.response_time,
             WindowSpan::ServiceTime => &mut self.service_time,
+            WindowSpan::FirstEvent => &mut self.first_event,
+            WindowSpan::Gap => &mut self.gap,
         }
     }
 
@@ -216,6 +238,8 @@ impl OperationWindow {
         self.failed.sort_unstable();
         merge_into(&mut self.response_time, other.response_time);
         merge_into(&mut self.service_time, other.service_time);
+        merge_into(&mut self.first_event, other.first_event);
+        merge_into(&mut self.gap, other.gap);
     }
 }
 

@@ -9,6 +9,7 @@ use stats::normal_quantile;
 use stats::proportion::{self, LimitSide};
 
 use super::counts::{Counts, Sums};
+use super::long_windows::is_kept;
 use super::scope::bound_ns;
 use crate::distribution::Values;
 
@@ -87,8 +88,7 @@ impl Observations<'_> {
         }
     }
 
-    /// How many times an operation has on average, at least 1. Those of one operation may be alike, so that all of them
-    /// together say no more than one would.
+    /// How many times an operation has on average, at least 1.
     fn repetitions(&self) -> f64 {
         let Sums { succeeded, failed, .. } = self.seen.sums;
         match self.criterion.time {
@@ -104,19 +104,18 @@ impl Observations<'_> {
     fn quantile(&self, q: f64) -> Decision {
         let seen = self.seen;
         let (timed, lost, repetitions) = (seen.times.count(), self.lost(), self.repetitions());
-        let once = |count: u64| (count as f64 / repetitions).ceil() as u64;
+        let lost = (lost as f64 * repetitions).round() as u64;
         if timed == 0 && (lost == 0 || !self.lost_are_slower()) {
             return Decision::undecided(Undecided::NoData);
         }
         let bound = Bound { value: bound_ns(self.criterion), windows: &seen.windows };
-        let own = (!self.lost_are_slower()).then(|| seen.levels.moved(&seen.times));
+        let own = (!is_kept(&self.criterion.time)).then(|| seen.levels.moved(&seen.times));
         let levels = own.as_ref().unwrap_or(&seen.levels).as_judged();
         let around = if self.drifts { Around::Drift(&seen.lengths) } else { Around::Mean };
-        let exceedances = |beyond| {
-            Exceedances::new((beyond, once(timed) + lost), &levels, bound, 1.0 - q, around)
-        };
+        let exceedances =
+            |beyond| Exceedances::new((beyond, timed + lost), &levels, bound, 1.0 - q, around);
         let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
-        let known = once(seen.times.count_above(bound.value));
+        let known = seen.times.count_above(bound.value);
         let most = side(known + lost);
         let least = if self.lost_are_slower() { most } else { side(known) };
         let caps = self.criterion.comparison.caps();
@@ -132,13 +131,11 @@ impl Observations<'_> {
             (_, LimitSide::Undecided { factor: None }) => {
                 (Judgement::Inconclusive, Undecided::TooNear)
             }
-            _ => (Judgement::Inconclusive, Undecided::NoTime(lost)),
+            _ => (Judgement::Inconclusive, Undecided::NoTime(self.lost())),
         };
         let without_time = if self.lost_are_slower() { lost } else { 0 };
         let values = Values { times: &seen.times, without_time, confidence: seen.confidence };
-        let dispersion = *exceedances(known + lost).dispersion();
-        let dispersion = Dispersion { phi: dispersion.phi * repetitions, ..dispersion };
-        let shown = values.quantile(q, &dispersion);
+        let shown = values.quantile(q, exceedances(known + lost).dispersion());
         let number = |value: Option<u64>| value.map(|value| value as f64);
         let (low, high) = (number(shown.low_ns), number(shown.high_ns));
         Decision { result, observed: number(shown.observed_ns), low, high, undecided }
@@ -157,7 +154,7 @@ impl Observations<'_> {
             });
         }
         let mean = times.mean();
-        let phi = Dispersion::of(&self.seen.windows).phi * self.repetitions();
+        let phi = Dispersion::of(&self.seen.windows).phi;
         let z = normal_quantile(1.0 - (1.0 - self.seen.confidence) / 2.0);
         let half = z * times.stdev() * (phi / count as f64).sqrt();
         let (low, high) = (mean - half, mean + half);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plan::criterion::{Count, CountedPart, Criterion, Metric, Operator, Rate, RatioSide, Time};
 use record::summary::Judgement;
-use record::{OperationWindow, Window, WindowSpan};
+use record::{FailureKind, OperationWindow, Window, WindowSpan};
 use stats::quantile;
 
 use super::scope::{Failures, Scopes, bound_ns, parts};
@@ -96,7 +96,7 @@ impl Tally {
         self.succeeded += part.succeeded;
         self.failed += part.failed_total();
         self.failures.add_part(part);
-        self.lost += part.without_time();
+        self.lost += lost_of(part, threshold.span);
         if let Some(times) = part.histogram(threshold.span) {
             self.timed += times.count();
             self.above += times.count_above(threshold.threshold);
@@ -187,7 +187,31 @@ fn counted(part: &OperationWindow, term: &RatioSide) -> u64 {
 pub(super) fn span_of(time: &Time) -> WindowSpan {
     match time {
         Time::Response => WindowSpan::ResponseTime,
-        Time::Service | Time::QueueWait | Time::Span(_) => WindowSpan::ServiceTime,
+        Time::Service | Time::QueueWait => WindowSpan::ServiceTime,
+        Time::Span(name) => WindowSpan::of_span(name).unwrap_or(WindowSpan::ServiceTime),
+    }
+}
+
+/// Operations of a window whose time is not known, or that never had one. A stream that was only too slow has all its
+/// times, and gaps that never came are not counted.
+pub(super) fn lost_of(part: &OperationWindow, span: WindowSpan) -> u64 {
+    match span {
+        WindowSpan::ResponseTime | WindowSpan::ServiceTime => part.without_time(),
+        WindowSpan::FirstEvent => {
+            let is_slow = |(kind, _): &&(FailureKind, u64)| *kind == FailureKind::TooSlow;
+            let slow: u64 = part.failed.iter().filter(is_slow).map(|(_, count)| count).sum();
+            part.without_time() - slow
+        }
+        WindowSpan::Gap => 0,
+    }
+}
+
+/// Whether windows keep this time.
+pub(super) fn is_kept(time: &Time) -> bool {
+    match time {
+        Time::Response | Time::Service => true,
+        Time::QueueWait => false,
+        Time::Span(name) => WindowSpan::of_span(name).is_some(),
     }
 }
 

@@ -31,7 +31,7 @@ pub mod precision;
 mod scope;
 mod trial_state;
 
-use plan::criterion::{Criterion, Metric, TOTAL, Time};
+use plan::criterion::{Criterion, Metric, TOTAL};
 use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
@@ -39,10 +39,10 @@ use record::{OperationTotals, TrialFacts, Window, WindowSpan};
 use stats::running_median::RunningMedian;
 use stats::{COARSE, Histogram};
 
-use counts::{All, Counts};
+use counts::{All, Counts, time_of};
 use decision::Observations;
 use levels::{Levels, Segments};
-use long_windows::{Tally, TimeThreshold};
+use long_windows::{Tally, TimeThreshold, is_kept, lost_of};
 use scope::{Scopes, parts};
 pub use trial_state::TrialState;
 
@@ -126,12 +126,17 @@ impl Evaluation {
 
     /// Begins a trial. Its windows follow in any order, then its totals, then its state.
     ///
-    /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
-    pub(crate) fn begin_trial(&mut self, trial: &TrialFacts, total: &OperationTotals) {
+    /// Most spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
+    pub(crate) fn begin_trial(
+        &mut self,
+        trial: &TrialFacts,
+        total: &OperationTotals,
+        spans: &[String],
+    ) {
         self.current = Counts::new(&self.criterion);
         self.current.long_windows.begin(trial.window_ns);
         let whole = self.scopes.whole.map_or(total, |at| trial.totals.part(at));
-        if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
+        if !is_kept(&self.criterion.time) {
             let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
             self.threshold.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
         }
@@ -142,12 +147,18 @@ impl Evaluation {
             self.segments = Segments::new(trial.phases.measure_ns.div_ceil(trial.window_ns.max(1)));
             return;
         }
-        let times = match self.threshold.span {
-            WindowSpan::ResponseTime => &whole.response_time,
-            WindowSpan::ServiceTime => &whole.service_time,
+        let kept = match self.threshold.span {
+            WindowSpan::ResponseTime => Some(&whole.response_time),
+            WindowSpan::ServiceTime => Some(&whole.service_time),
+            WindowSpan::FirstEvent | WindowSpan::Gap => time_of(whole, &self.criterion.time, spans),
         };
-        let values = Values { without_time: whole.without_time(), ..Values::all(times) };
-        self.follow(RunningMedian::steady(values.at_quantile(0.5).unwrap_or(u64::MAX)));
+        let lost = match self.threshold.span {
+            WindowSpan::ResponseTime | WindowSpan::ServiceTime => whole.without_time(),
+            WindowSpan::FirstEvent | WindowSpan::Gap => 0,
+        };
+        let median = kept
+            .and_then(|times| Values { without_time: lost, ..Values::all(times) }.at_quantile(0.5));
+        self.follow(RunningMedian::steady(median.unwrap_or(u64::MAX)));
     }
 
     /// Uses this median for the levels, unless they use that of an earlier trial.
@@ -164,7 +175,10 @@ impl Evaluation {
         let tally = Tally::of(window, &self.criterion, self.scopes, self.threshold);
         self.current.window(window.number, &tally);
         for part in parts(window, self.scopes.whole) {
-            let (times, lost) = (part.histogram(self.threshold.span), part.without_time());
+            let (times, lost) = {
+                let span = self.threshold.span;
+                (part.histogram(span), lost_of(part, span))
+            };
             if self.drifts {
                 self.segments.add(window.number, times, lost);
             } else {
@@ -202,7 +216,10 @@ impl Evaluation {
     pub(crate) fn add_window_again(&mut self, window: &Window) {
         if self.drifts {
             for part in parts(window, self.scopes.whole) {
-                let (times, lost) = (part.histogram(self.threshold.span), part.without_time());
+                let (times, lost) = {
+                    let span = self.threshold.span;
+                    (part.histogram(span), lost_of(part, span))
+                };
                 self.current.levels.add(window.number, times, lost);
             }
         }
@@ -214,7 +231,7 @@ impl Evaluation {
             if let Some(times) = part.histogram(self.threshold.span) {
                 self.worst.merge(times);
             }
-            self.worst_lost += part.without_time();
+            self.worst_lost += lost_of(part, self.threshold.span);
         }
     }
 

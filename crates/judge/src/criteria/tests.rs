@@ -126,7 +126,7 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut TrialState)) -> JudgedCri
     let made = run(&[criterion], 10, 500);
     let mut evidence = evaluations(&made.plan).remove(0);
     let total = made.trial.totals.total();
-    evidence.begin_trial(&made.trial, &total);
+    evidence.begin_trial(&made.trial, &total, &[]);
     made.windows().iter().for_each(|window| evidence.add_window(window));
     evidence.end_trial(&made.trial, &total, &[]);
     let mut course = TrialState {

@@ -18,7 +18,7 @@ fn window(number: u64) -> Window {
         failed,
         missed: 0,
         response_time: histogram(values),
-        service_time: None,
+        ..OperationWindow::default()
     };
     let home = part(3, &[1_000_000, 2_000_000], vec![(FailureKind::Reset, 1)]);
     Window {

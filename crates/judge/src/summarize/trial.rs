@@ -30,6 +30,8 @@ struct OperationSeries {
     response: WindowSeries,
     service: WindowSeries,
     outcome: WindowSeries,
+    /// Spans that windows keep.
+    spans: Vec<(WindowSpan, WindowSeries)>,
 }
 
 /// The summary of a trial without validity, the sums over its windows, and whether it was in a steady state. Adds the
@@ -42,14 +44,17 @@ pub fn summarise(
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
-    let mut followed: Vec<OperationSeries> =
-        operations.iter().chain([&total]).map(OperationSeries::new).collect();
+    let mut followed: Vec<OperationSeries> = operations
+        .iter()
+        .chain([&total])
+        .map(|one| OperationSeries::new(one, input.spans))
+        .collect();
     let journeys = facts.totals.journeys.iter();
     let mut journeys: Vec<OperationSeries> =
-        journeys.map(|journey| OperationSeries::new(&journey.totals)).collect();
+        journeys.map(|journey| OperationSeries::new(&journey.totals, &[])).collect();
     let about = evaluations.iter_mut().filter(|evaluation| evaluation.is_about(&facts.arm));
     let mut about: Vec<&mut Evaluation> = about.collect();
-    about.iter_mut().for_each(|evaluation| evaluation.begin_trial(facts, &total));
+    about.iter_mut().for_each(|evaluation| evaluation.begin_trial(facts, &total, input.spans));
     let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
@@ -85,8 +90,13 @@ fn follow(followed: &mut [OperationSeries], window: &Window) {
 }
 
 impl OperationSeries {
-    fn new(totals: &OperationTotals) -> Self {
+    fn new(totals: &OperationTotals, spans: &[String]) -> Self {
+        let kept = spans.iter().zip(&totals.spans).filter_map(|(name, times)| {
+            let series = WindowSeries::new(Values::all(times).thresholds());
+            Some((WindowSpan::of_span(name)?, series)).filter(|_| times.count() > 0)
+        });
         Self {
+            spans: kept.collect(),
             response: WindowSeries::new(Values::all(&totals.response_time).thresholds()),
             service: WindowSeries::new(Values::all(&totals.service_time).thresholds()),
             outcome: WindowSeries::new(Values::outcomes(totals).thresholds()),
@@ -98,6 +108,27 @@ impl OperationSeries {
         self.response.add(number, response, 0);
         self.service.add(number, part.histogram(WindowSpan::ServiceTime), 0);
         self.outcome.add(number, response, part.without_time());
+        for (span, series) in &mut self.spans {
+            series.add(number, part.histogram(*span), 0);
+        }
+    }
+
+    /// The dispersions of a span: its own where windows keep it, else the greatest of those that it may share a queue
+    /// with.
+    fn span(&self, name: &str) -> Dispersions {
+        let own = self.spans.iter().find(|(span, _)| span.name() == name);
+        if let Some((_, series)) = own {
+            return dispersions(series);
+        }
+        let mut greatest = dispersions(&self.service);
+        for (_, series) in &self.spans {
+            for (mine, theirs) in greatest.iter_mut().zip(dispersions(series)) {
+                if theirs.phi > mine.phi {
+                    *mine = theirs;
+                }
+            }
+        }
+        greatest
     }
 }
 
@@ -186,26 +217,13 @@ fn operation(
         queue_wait: borrowed(&totals.queue_wait, &service, level),
         outcome_time: outcome.describe(&dispersions(&followed.outcome)),
         spans: named
-            .map(|(name, span)| (name.clone(), span_times(totals, span, &service, level)))
+            .map(|(name, span)| (name.clone(), borrowed(span, &followed.span(name), level)))
             .collect(),
         parts: Vec::new(),
         items: BTreeMap::new(),
         bytes_sent: totals.bytes_sent,
         bytes_received: totals.bytes_received,
     }
-}
-
-/// Times of a span. Where an operation has several, they may be alike, so that all of them together say no more than
-/// one would.
-fn span_times(
-    totals: &OperationTotals,
-    times: &Histogram,
-    service: &Dispersions,
-    level: f64,
-) -> Distribution {
-    let repetitions = times.count() as f64 / (totals.succeeded + totals.failed) as f64;
-    let widened = service.map(|one| Dispersion { phi: one.phi * repetitions.max(1.0), ..one });
-    borrowed(times, &widened, level)
 }
 
 /// A distribution that is not kept by window borrows the dispersion of one that is and shares its queue: too wide an

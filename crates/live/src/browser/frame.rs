@@ -121,7 +121,7 @@ impl<'a> State<'a> {
             last: last(view),
             what: match view.span() {
                 WindowSpan::ResponseTime => "response time",
-                WindowSpan::ServiceTime => "service time",
+                _ => "service time",
             },
             limits: view.limits().map(|(criterion, ns)| (criterion, ns / 1e6)).collect(),
             operations: operations.iter().map(part).collect(),

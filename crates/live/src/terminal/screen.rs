@@ -82,7 +82,7 @@ fn draw_times(frame: &mut Frame<'_>, area: Rect, view: &RunView) {
     let high = values.into_iter().fold(low + 1.0, f64::max).ceil();
     let what = match view.span() {
         WindowSpan::ResponseTime => "response time",
-        WindowSpan::ServiceTime => "service time",
+        _ => "service time",
     };
     let last = view.seconds.keys().next_back().map_or(0.0, |at| *at as f64);
     let ends = [(last - SECONDS as f64 + 1.0).max(0.0), last.max(1.0)];

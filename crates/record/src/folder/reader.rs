@@ -44,10 +44,7 @@ impl WindowQuantity {
             None => &mut window.operations[place],
             Some(place) => &mut window.journeys[place],
         };
-        match self.span {
-            WindowSpan::ResponseTime => part.response_time = Some(self.histogram),
-            WindowSpan::ServiceTime => part.service_time = Some(self.histogram),
-        }
+        *part.histogram_mut(self.span) = Some(self.histogram);
         window
     }
 }

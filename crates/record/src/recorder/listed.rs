@@ -85,7 +85,7 @@ impl Lister {
     pub(super) fn end(&mut self, sample: &Sample<'_>) {
         let time = match self.listing.by {
             WindowSpan::ResponseTime => sample.response_time(),
-            WindowSpan::ServiceTime => sample.service_time(),
+            _ => sample.service_time(),
         };
         if time >= self.threshold && sample.trace.is_some() {
             self.keep(time, sample);

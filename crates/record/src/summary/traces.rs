@@ -66,7 +66,7 @@ impl ListedOperation {
     pub fn time(&self, by: WindowSpan) -> u64 {
         match by {
             WindowSpan::ResponseTime => self.response_time_ns,
-            WindowSpan::ServiceTime => self.service_time_ns,
+            _ => self.service_time_ns,
         }
     }
 

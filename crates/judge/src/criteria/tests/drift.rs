@@ -42,7 +42,7 @@ fn a_system_in_one_state_is_not_judged_around_a_drift() {
     let answer = |drifts| {
         let mut evidence = Evaluation { drifts, ..evaluations(&made.plan).remove(0) };
         let total = made.trial.totals.total();
-        evidence.begin_trial(&made.trial, &total);
+        evidence.begin_trial(&made.trial, &total, &[]);
         made.windows().iter().for_each(|window| evidence.add_window(window));
         evidence.end_trial(&made.trial, &total, &[]);
         if evidence.wants_again() {
