@@ -8,9 +8,9 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py.
+metrics that are scraped and sent in metrics.py, streams of events in streams.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams]
                  [--peer wrk] [--part origin]
 """
 
@@ -39,6 +39,7 @@ import mail
 import metrics
 import registry
 import search
+import streams
 import traceparent
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -302,6 +303,8 @@ def page(results):
         lines += fleet.page(results["fleet"])
     if "live" in results:
         lines += live.page(results["live"])
+    if "streams" in results:
+        lines += streams.page(results["streams"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
@@ -319,7 +322,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -335,6 +338,8 @@ def main():
         results["memory"] = measure_memory([100_000, 10_000_000])
     if asked.only in (None, "journeys"):
         results["journeys"] = journeys.measure(sys.modules[__name__], asked.rounds, asked.requests)
+    if asked.only in (None, "streams"):
+        results["streams"] = streams.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "traceparent"):
         results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):

@@ -162,7 +162,12 @@ impl Text {
             self.line(&format!("    expect {}", readable(expect.to_json())));
         }
         for item in &operation.items {
-            self.line(&format!("    item {} = {}", item.name, item.path));
+            let place = match (item.counts_events, item.path.as_str()) {
+                (false, path) => path.to_owned(),
+                (true, "") => "number of events".to_owned(),
+                (true, path) => format!("number of events with {path}"),
+            };
+            self.line(&format!("    item {} = {place}", item.name));
         }
         let order = ordered(operation.order);
         if let Some(requests) = &operation.requests {

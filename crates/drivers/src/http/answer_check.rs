@@ -160,7 +160,7 @@ impl AnswerCheck {
             return Some((FailureKind::Status, detail));
         }
         if let (Some(rules), Some(stream)) = (&self.stream, seen.stream) {
-            items.copy_from_slice(stream.items());
+            items.iter_mut().zip(stream.items()).for_each(|(item, number)| *item = *number);
             if let Some(failure) = stream.failure(rules) {
                 return Some(failure);
             }

@@ -14,8 +14,8 @@ const TIMES: [(&str, &str); 5] = [
 ];
 /// How many of them are in the answer.
 const BRIEF: usize = 3;
-const NOTE: &str = "First and last event count from the first byte sent; mean and longest gap are of each answer. All gaps of an \
-                    answer together weigh as one observation";
+const NOTE: &str =
+    "First and last event count from the first byte sent; mean and longest gap are of each answer";
 
 /// Whether this span is part of another one: of the time between first and last event.
 pub(super) fn is_within(span: &str) -> bool {

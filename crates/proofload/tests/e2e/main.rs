@@ -42,5 +42,6 @@ mod secrets;
 mod shares;
 mod stalls;
 mod steadiness;
+mod streams;
 mod systems;
 mod traces;

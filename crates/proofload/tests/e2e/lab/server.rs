@@ -59,7 +59,8 @@ impl Truth {
         self.report()["received"].as_u64().expect("its count")
     }
 
-    fn report(&self) -> Value {
+    /// What it saw and planned.
+    pub fn report(&self) -> Value {
         let answer = get(&self.control, "/truth/report");
         serde_json::from_str(&answer).expect("a report in JSON")
     }
