@@ -203,9 +203,20 @@
   const timesData = (trial) => [trial.t, trial.p50, trial.p99];
   function times(home, trial) {
     const title = trial.what[0].toUpperCase() + trial.what.slice(1) + " over time";
-    const node = card(home, title, (trial.what === "response time"
-      ? "By the window in which operations were due." : "By the window in which operations finished.") + (trial.about || ""));
-    const data = timesData(trial);
+    const about = (trial.what === "response time"
+      ? "By the window in which operations were due." : "By the window in which operations finished.") + (trial.about || "");
+    timesOf(home, title, about, trial, timesData(trial));
+  }
+
+  function streams(home, trial) {
+    (trial.streams || []).forEach((one) => {
+      const unmarked = { marks: [], limits: [] };
+      timesOf(home, one.title, one.about, unmarked, [trial.t, one.p50, one.p99]);
+    });
+  }
+
+  function timesOf(home, title, about, trial, data) {
+    const node = card(home, title, about);
     const scale = timeScale(data.slice(1), (u) => u.data.slice(1));
     draw(node, {
       scales: { x: { time: false }, y: scale },
@@ -354,7 +365,7 @@
     const home = homeOf(trial);
     home.replaceChildren();
     spectrum(home, trial);
-    if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+    if (trial.t.length) [times, streams, rates, failures].forEach((chart) => chart(home, trial));
     trial.against.forEach((chart) => against(home, chart));
   }
 

@@ -83,9 +83,19 @@ struct Charts {
     p99: Vec<Option<f64>>,
     planned: Vec<f64>,
     succeeded: Vec<f64>,
+    /// Of streams: the time to the first event, and gaps.
+    streams: Vec<TimesChart>,
     failures: BTreeMap<String, Vec<f64>>,
     marks: Vec<Mark>,
     against: Vec<ItemChart>,
+}
+
+#[derive(Serialize)]
+struct TimesChart {
+    title: &'static str,
+    about: &'static str,
+    p50: Vec<Option<f64>>,
+    p99: Vec<Option<f64>>,
 }
 
 #[derive(Serialize)]
@@ -275,10 +285,34 @@ fn charts(trial: &TrialSummary, record: &TrialRecord) -> Charts {
         p99: series(|times| times.p99_ns),
         planned: rate(|row| row.planned),
         succeeded: rate(|row| row.succeeded),
+        streams: streams(&rows),
         failures: failures(&rows, &seconds),
         marks: Vec::new(),
         against: item_charts(trial),
     }
+}
+
+/// None for a load without streams.
+fn streams(rows: &[&WindowRow]) -> Vec<TimesChart> {
+    type Times = fn(&WindowRow) -> Option<WindowTimes>;
+    let charts: [(&str, &str, Times); 2] = [
+        (
+            "Time to the first event over time",
+            "By the window in which operations were due.",
+            |row| row.first_event,
+        ),
+        ("Gaps between events over time", "By the window in which operations finished.", |row| {
+            row.gap
+        }),
+    ];
+    let charts = charts.into_iter().map(|(title, about, times)| {
+        let series = |part: fn(WindowTimes) -> u64| {
+            rows.iter().map(|row| times(row).map(|times| part(times) as f64 / 1e6)).collect()
+        };
+        let (p50, p99) = (series(|times| times.p50_ns), series(|times| times.p99_ns));
+        TimesChart { title, about, p50, p99 }
+    });
+    charts.filter(|chart| chart.p50.iter().any(Option::is_some)).collect()
 }
 
 /// The total is left out if there is only one operation.
