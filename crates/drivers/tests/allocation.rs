@@ -73,15 +73,24 @@ const ANSWERS: [&[u8]; 3] = [
       server-timing: embed;dur=0.012;desc=\"a, b\", gateway;dur=0.17, oops;dur=x\r\n\r\n",
 ];
 
+const STREAMS: [&[u8]; 1] = [
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n16\r\ndata: {\"a\":[{\"b\":1}]}\n\r\n27\r\n\ndata: \
+      {\"a\":[{\"b\":\"t\"}],\ndata: \"c\":2}\n\n\r\nd\r\ndata: [DONE]\n\r\n1\r\n\n\r\n0\r\n\r\n",
+];
+
 /// Answers every request of a connection with the next of the answers; allocates only at first.
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin) {
-    serve_after(stream, async || ()).await;
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, answers: &[&[u8]]) {
+    serve_after(stream, answers, async || ()).await;
 }
 
 /// The same, each answer after a pause.
-async fn serve_after(mut stream: impl AsyncRead + AsyncWrite + Unpin, pause: impl AsyncFn()) {
+async fn serve_after(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    answers: &[&[u8]],
+    pause: impl AsyncFn(),
+) {
     let mut buffer = vec![0; 4096];
-    for answer in ANSWERS.iter().cycle() {
+    for answer in answers.iter().cycle() {
         let mut seen = 0;
         while !buffer[..seen].ends_with(b"end") {
             match stream.read(&mut buffer[seen..]).await {
@@ -100,7 +109,8 @@ async fn allocations(operation: &Operation, warm_up: u64, operations: u64) -> u6
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
     let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
-    let server = serve(theirs.expect("a connection").0);
+    let answers = if operation.check.stream.is_some() { &STREAMS[..] } else { &ANSWERS[..] };
+    let server = serve(theirs.expect("a connection").0, answers);
     let stream = Stream::Tcp(ours.expect("a connection"));
     let mut conversation = Conversation::new(stream, "example.test");
     let mut exchange = exchange(operation);
@@ -255,7 +265,8 @@ fn allocations_of_trial(operations: u64, trace_share: Option<f64>) -> u64 {
     network.serve("target", move |stream| {
         let clock = pacing.clone();
         async move {
-            serve_after(stream, async || clock.sleep_until(clock.now() + BETWEEN).await).await;
+            serve_after(stream, &ANSWERS, async || clock.sleep_until(clock.now() + BETWEEN).await)
+                .await;
         }
     });
     let arm = arm(operations, trace_share.is_some());
@@ -319,11 +330,16 @@ fn a_warm_operation_allocates_nothing() {
         "http = { method = \"POST\", path = \"/a-{{sequence}}\", header = { x-id = \"{{nonce}}\" }, \
          body = \"{{random 0..99}} {{uuid}} end\" }\nexpect = { status = \"2xx\" }",
     );
+    let stream = operation(
+        "http = { path = \"/a\", body = \"end\", stream = { format = \"sse\", event = \"$.a[0].b\" } }\n\
+         expect = { last = \"[DONE]\", events = 2 }",
+    );
     let timed = operation(
         "http = { path = \"/a\", body = \"end\", server_timing = [\"gateway\", [\"embed\", \"search\"]] }",
     );
     run(async {
         assert_eq!(allocations(&literal, 30, 300).await, 0, "literal request");
+        assert_eq!(allocations(&stream, 30, 300).await, 0, "stream of events");
         assert_eq!(allocations(&timed, 30, 300).await, 0, "request whose answer tells its times");
         assert_eq!(
             timed.check.reported_times.note().as_deref(),
