@@ -97,7 +97,7 @@ def parsed(bench, rounds, operations):
 def paced(bench, rounds):
     rows = []
     truth = bench.PROOFLOAD.parent / "proofload-truth"
-    settings = ["mode=tokens", "rate=100000/s", "prefill=constant", "tokens=250", "gap=20ms", "gaps=constant"]
+    settings = ["mode=tokens", "rate=100000/s", "prefill=constant", "tokens=250", "gap=20ms"]
     command = [truth, "truth", "--listen", "127.0.0.1:0"] + [part for one in settings for part in ("--set", one)]
     for turn in range(rounds):
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=bench.pinned(bench.SERVER))
