@@ -58,7 +58,7 @@ impl Driver for Smtp {
                 Ok(NewConnection { connection: Connection(Some(conversation)), background: None })
             }
             Err(failure) => {
-                exchange.status = failure.code;
+                exchange.status = failure.code.into();
                 Err((failure.kind, failure.detail))
             }
         }
