@@ -106,8 +106,8 @@ impl<C: Clock> Exchange<C> {
         self.detail = None;
     }
 
-    /// The trial's clock.
-    pub(crate) fn clock(&self) -> &C {
+    /// The trial's clock, for the time stamps of a connection's background task.
+    pub fn clock(&self) -> &C {
         &self.clock
     }
 
