@@ -9,6 +9,7 @@ pub mod expect;
 mod list;
 mod performing;
 pub mod probe;
+pub mod single_stream;
 pub mod statuses;
 pub mod table;
 
