@@ -9,12 +9,14 @@ pub mod expect;
 mod list;
 mod performing;
 pub mod probe;
+pub mod single_stream;
 pub mod statuses;
 pub mod table;
 
 pub mod http;
 pub mod http1;
 pub mod http2;
+pub mod redis;
 pub mod shm;
 pub mod smtp;
 
@@ -28,5 +30,6 @@ list::drivers! {
     "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
     "http2" => Http2(http2::driver::Http2, http2::probe::probe, ["http", "https"]),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),
+    "redis" => Redis(redis::driver::Redis, redis::probe::probe, ["redis", "rediss"]),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe, ["shm"]),
 }

@@ -40,8 +40,9 @@ macro_rules! drivers {
                     $($name => {
                         let driver = <$driver>::default();
                         let (alpn, multiplexes) = (driver.alpn(), driver.multiplexes());
-                        let carries_traces = driver.carries_traces();
-                        ProtocolTraits { scheme: [$($scheme),+][0], alpn, multiplexes, carries_traces }
+                        let (carries_traces, short_form) = (driver.carries_traces(), driver.short_form());
+                        let scheme = [$($scheme),+][0];
+                        ProtocolTraits { scheme, alpn, multiplexes, carries_traces, short_form }
                     })+
                     unknown => ProtocolTraits::plain(unknown),
                 }

@@ -78,6 +78,11 @@ pub trait Driver: Sized + Send + Sync + 'static {
         None
     }
 
+    /// The key under which the value of an operation stands that is a list and no table.
+    fn short_form(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether a connection carries several operations at the same time.
     fn multiplexes(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use record::{FailureKind, Outcome, Spans};
+use record::{FailureKind, Outcome, Spans, Status};
 
 use crate::clock::Clock;
 
@@ -14,8 +14,8 @@ pub struct Exchange<C: Clock> {
     clock: C,
     /// Spans, by index in the trial's list; protocol spans start at [`Exchange::FIRST_SPAN`].
     pub spans: Spans,
-    /// The protocol's status code, 0 if there was none.
-    pub status: u16,
+    /// The protocol's status, if there was one.
+    pub status: Status,
     /// Numbers read from the answer, one for each declared item; `NaN` where absent.
     pub items: Vec<f64>,
     /// Bytes written to the wire.
@@ -68,7 +68,7 @@ impl<C: Clock> Exchange<C> {
         Self {
             clock,
             spans: Spans::none(),
-            status: 0,
+            status: Status::None,
             items: Vec::new(),
             bytes_sent: 0,
             bytes_received: 0,
@@ -91,7 +91,7 @@ impl<C: Clock> Exchange<C> {
     /// Clears it for the next operation with this many items, keeping its memory.
     pub fn clear(&mut self, items: usize) {
         self.spans.clear();
-        self.status = 0;
+        self.status = Status::None;
         self.items.clear();
         self.items.resize(items, f64::NAN);
         self.bytes_sent = 0;
@@ -106,8 +106,8 @@ impl<C: Clock> Exchange<C> {
         self.detail = None;
     }
 
-    /// The trial's clock.
-    pub(crate) fn clock(&self) -> &C {
+    /// The trial's clock, for the time stamps of a connection's background task.
+    pub fn clock(&self) -> &C {
         &self.clock
     }
 

@@ -13,8 +13,8 @@ use plan::experiment::{ExperimentContext, Inputs, KnownNames, Options};
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{InFlight, Load, Model, Phases, Run, Summary};
 use record::{
-    FailureKind, GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, TrialFacts,
-    Window, WindowAssembler,
+    FailureKind, GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Status,
+    TrialFacts, Window, WindowAssembler,
 };
 
 use crate::example;
@@ -159,7 +159,7 @@ fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: Op) {
         started_at,
         finished_at: started_at + one.service,
         outcome,
-        status: if outcome == Outcome::Succeeded { 200 } else { 0 },
+        status: if outcome == Outcome::Succeeded { 200.into() } else { Status::None },
         spans: Spans::NONE,
         items: &[2.0],
         bytes_sent: 100,

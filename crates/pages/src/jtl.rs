@@ -52,7 +52,7 @@ fn cells(sample: &RawSample, start: i128, operations: &[Operation]) -> [String; 
     let elapsed = milliseconds(i128::from(finished - intended));
     let label = operations.get(sample.operation).map_or("", |one| &one.name);
     let failure = crate::raw_files::failure(sample);
-    let code = if sample.status == 0 { String::new() } else { sample.status.to_string() };
+    let code = if !sample.status.is_some() { String::new() } else { sample.status.to_string() };
     [
         milliseconds(start + i128::from(intended)),
         elapsed.clone(),

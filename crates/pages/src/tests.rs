@@ -42,7 +42,7 @@ fn sample(index: u64, failure: Option<FailureKind>) -> RawSample {
         operation: 1,
         index,
         instants: [2_000_000, 2_010_000, 2_011_000, 2_012_000, 9_500_000],
-        status: if failure == Some(FailureKind::Timeout) { 0 } else { 200 },
+        status: if failure == Some(FailureKind::Timeout) { 0.into() } else { 200.into() },
         failure,
         abandoned: false,
         bytes_sent: 96,

@@ -28,7 +28,8 @@ fn cells(sample: &RawSample, start: i128, attack: &str) -> [String; 12] {
     let [intended, .., finished] = sample.instants;
     [
         (start + i128::from(intended)).to_string(),
-        sample.status.to_string(),
+        // It has numbers only.
+        sample.status.code().to_string(),
         (finished - intended).to_string(),
         sample.bytes_sent.to_string(),
         sample.bytes_received.to_string(),

@@ -100,6 +100,11 @@ pub fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
     }
+    // Beyond this, not every whole number is a value.
+    const WHOLE: f64 = 9e15;
+    if size >= WHOLE {
+        return format!("{value:.2e}");
+    }
     if size >= 99.95 {
         let whole = count(size.round() as u64);
         return if value < 0.0 { format!("-{whole}") } else { whole };

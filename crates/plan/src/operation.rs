@@ -225,12 +225,20 @@ pub struct ProtocolTraits<'a> {
     pub multiplexes: bool,
     /// Whether requests of this protocol can carry a trace id.
     pub carries_traces: bool,
+    /// The key under which a list stands that is written in the place of its table.
+    pub short_form: Option<&'static str>,
 }
 
 impl<'a> ProtocolTraits<'a> {
     /// The properties of a protocol of which only the name is known.
     pub fn plain(protocol: &'a str) -> Self {
-        Self { scheme: protocol, alpn: None, multiplexes: false, carries_traces: false }
+        Self {
+            scheme: protocol,
+            alpn: None,
+            multiplexes: false,
+            carries_traces: false,
+            short_form: None,
+        }
     }
 }
 

@@ -188,7 +188,7 @@ mod tests {
     use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
     use plan::operation::Operation;
     use plan::plan::Arm;
-    use record::{FailureKind, Failures, OperationWindow};
+    use record::{FailureKind, Failures, OperationWindow, Status};
     use stats::{COARSE, Histogram};
 
     use super::*;
@@ -299,7 +299,8 @@ mod tests {
     /// Twenty operations that were refused within one second.
     fn all_refused() -> TrialOutput {
         let detail = "connecting: connection refused".to_owned();
-        let failures = Failures { count: 20, kind: FailureKind::Refused, status: 0, detail };
+        let failures =
+            Failures { count: 20, kind: FailureKind::Refused, status: Status::None, detail };
         TrialOutput::AllFailed(AllFailed { failures, elapsed_ns: 1_000_000_000, pending: 0 })
     }
 

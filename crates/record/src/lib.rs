@@ -16,6 +16,7 @@ mod message;
 mod recorder;
 mod sample;
 mod spans;
+mod status;
 mod stored;
 pub mod summary;
 mod totals;
@@ -31,6 +32,7 @@ pub use recorder::{
 };
 pub use sample::{Outcome, Sample};
 pub use spans::Spans;
+pub use status::{Status, StatusName};
 pub use totals::{
     BeforeMeasure, ItemTotals, JourneyLayout, JourneyTotals, Layout, MixNames, OperationTotals,
     StepOutcome, StepTotals, TailBreakdown, Totals,

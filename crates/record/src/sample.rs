@@ -2,7 +2,7 @@
 //!
 //! Not here: any judgement of the outcome; a failed operation is data.
 
-use crate::{FailureKind, Spans, StepPlace, TraceId};
+use crate::{FailureKind, Spans, Status, StepPlace, TraceId};
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub struct Sample<'a> {
     pub finished_at: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// The protocol's status code, 0 if there was none.
-    pub status: u16,
+    /// The protocol's status.
+    pub status: Status,
     /// Connect, TLS, first byte and the protocol's own.
     pub spans: &'a Spans,
     /// Numbers read from the answer, in the order of the operation's item names; `NaN` where absent.

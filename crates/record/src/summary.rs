@@ -309,7 +309,7 @@ pub struct Operation {
     pub abandoned: u64,
     /// Failed, by kind.
     pub failures: BTreeMap<String, u64>,
-    /// Answers, by status code.
+    /// Answers, by status: a code or a name.
     pub statuses: BTreeMap<String, u64>,
     /// Intended start to complete answer; succeeded ones.
     pub response_time: Distribution,

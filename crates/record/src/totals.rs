@@ -9,9 +9,14 @@ use serde::{Deserialize, Serialize};
 use stats::{COARSE, FINE, Histogram};
 
 use crate::summary::Accounting;
-use crate::{FailureKind, Outcome, Sample};
+use crate::{FailureKind, Outcome, Sample, Status};
 pub use journey::{JourneyTotals, StepOutcome, StepTotals};
 pub use tail::TailBreakdown;
+
+/// Different names of statuses that are counted for an operation.
+const STATUS_NAMES_LIMIT: usize = 64;
+/// The status by which all others are counted.
+const OTHER_STATUS: &[u8] = b"other";
 
 /// Names that samples refer to by index, the same for all workers of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -95,8 +100,8 @@ pub struct OperationTotals {
     pub unsuccessful_ns: u128,
     /// By [`FailureKind::index`].
     pub failures: Vec<u64>,
-    /// By status code.
-    pub statuses: BTreeMap<u16, u64>,
+    /// By status. Names that the target sends beyond the first [`STATUS_NAMES_LIMIT`] count as `other`.
+    pub statuses: BTreeMap<Status, u64>,
     /// Succeeded ones, intended start to complete answer.
     #[serde(with = "crate::stored::one")]
     pub response_time: Histogram,
@@ -166,7 +171,7 @@ impl BeforeMeasure {
         }
         self.succeeded += 1;
         for (sum, value) in self.items.iter_mut().zip(sample.items) {
-            *sum += if value.is_finite() { *value } else { 0.0 };
+            *sum += if is_item(*value) { *value } else { 0.0 };
         }
     }
 
@@ -334,13 +339,25 @@ impl OperationTotals {
             }
             Outcome::Succeeded => self.succeed(sample),
         }
-        if sample.status != 0 {
-            *self.statuses.entry(sample.status).or_insert(0) += 1;
+        if sample.status.is_some() {
+            self.count_status(sample.status, 1);
         }
         self.queue_wait.record(sample.queue_wait());
         for (index, histogram) in self.spans.iter_mut().enumerate() {
             sample.spans.count(index, histogram);
         }
+    }
+
+    fn count_status(&mut self, status: Status, count: u64) {
+        if let Some(known) = self.statuses.get_mut(&status) {
+            *known += count;
+            return;
+        }
+        let is_name = |status: &&Status| matches!(status, Status::Name(_));
+        let is_full =
+            is_name(&&status) && self.statuses.keys().filter(is_name).count() >= STATUS_NAMES_LIMIT;
+        let counted = if is_full { Status::named(OTHER_STATUS) } else { status };
+        *self.statuses.entry(counted).or_insert(0) += count;
     }
 
     fn succeed(&mut self, sample: &Sample<'_>) {
@@ -366,7 +383,7 @@ impl OperationTotals {
             *mine += theirs;
         }
         for (&status, count) in &other.statuses {
-            *self.statuses.entry(status).or_insert(0) += count;
+            self.count_status(status, *count);
         }
         self.response_time.merge(&other.response_time);
         self.service_time.merge(&other.service_time);
@@ -381,9 +398,9 @@ impl OperationTotals {
 }
 
 impl ItemTotals {
-    /// Counts an item of an operation with this response time; what is not a finite number is absent.
+    /// Counts an item of an operation with this response time; what is no number, or beyond all measure, is absent.
     fn record(&mut self, value: f64, response_time: u64) {
-        if !value.is_finite() {
+        if !is_item(value) {
             return;
         }
         self.count += 1;
@@ -403,6 +420,13 @@ impl ItemTotals {
     }
 }
 
+/// Whether a value counts as an item: even sums of as many as a run can have must be numbers, or a record could not be
+/// read again.
+fn is_item(value: f64) -> bool {
+    const MOST: f64 = 1e280;
+    value.abs() <= MOST
+}
+
 /// k for values in [2^(k−1), 2^k), 0 for values below 1.
 fn power_of_two(value: f64) -> u32 {
     const EXPONENT_BITS: u64 = 0x7ff;
@@ -417,6 +441,31 @@ fn power_of_two(value: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_statuses_are_bounded_and_codes_are_not() {
+        let mut totals = OperationTotals::new("x", 0, 0);
+        for name in 0..100 {
+            totals.count_status(Status::named(format!("E{name}").as_bytes()), 2);
+            totals.count_status(Status::from(1000 + name), 1);
+        }
+        let mut whole = totals.clone();
+        whole.merge(&totals);
+        for (totals, times) in [(totals, 1), (whole, 2)] {
+            assert_eq!(totals.statuses.len(), STATUS_NAMES_LIMIT + 1 + 100);
+            assert_eq!(totals.statuses[&Status::named(b"other")], 36 * 2 * times);
+            assert_eq!(totals.statuses[&Status::named(b"E0")], 2 * times);
+        }
+    }
+
+    #[test]
+    fn sums_of_items_are_always_numbers() {
+        let mut item = ItemTotals::default();
+        for value in [1e308, -1e308, f64::INFINITY, f64::NAN, 1e280, 2.0] {
+            item.record(value, 1);
+        }
+        assert_eq!((item.count, item.sum), (2, 1e280));
+    }
 
     #[test]
     fn powers_of_two_are_half_open() {

@@ -107,9 +107,21 @@ impl KeptAnswer {
     }
 
     /// Begins with the body of an answer of this status and coding.
-    pub fn begin_body(&mut self, keep: Keep<'_>, status: u16, coding: Coding) {
-        if let Some(rules) = keep.stream {
-            self.stream.get_or_insert_default().begin(rules, status, coding);
+    pub fn begin_body<C: Clock>(
+        &mut self,
+        keep: Keep<'_>,
+        (status, coding): (u16, Coding),
+        exchange: &mut Exchange<C>,
+    ) {
+        let Some(rules) = keep.stream else { return };
+        self.stream.get_or_insert_default().begin(rules, status, coding);
+        if !rules.statuses.contains(status) {
+            // Whether the body of such an answer ends does not matter.
+            let expected = &rules.statuses;
+            exchange.timeout_kind = FailureKind::Status;
+            exchange.reusable = false;
+            exchange.detail =
+                Some(format!("status {status}, expected {expected}; its body did not end"));
         }
     }
 

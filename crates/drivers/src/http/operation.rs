@@ -12,6 +12,7 @@ use super::answer_check::{AnswerCheck, Continuation, ReceivedAnswer};
 use super::carrier::Carrier;
 use super::progress::Progress;
 use super::redirect::{self, Followed, RedirectAnswer, Redirected};
+use super::stream::reading::events;
 use super::stream::rules::StreamRules;
 use super::{REDIRECTS, cookies};
 
@@ -169,7 +170,7 @@ fn ended<C: Clock>(
         | FailureKind::GoingAway
             if stream.is_begun() =>
         {
-            let detail = format!("after {} events: {}", stream.count(), failure.detail);
+            let detail = format!("after {}: {}", events(stream.count()), failure.detail);
             Failure { kind: FailureKind::CutShort, detail }
         }
         _ => failure,

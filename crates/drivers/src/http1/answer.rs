@@ -36,8 +36,8 @@ impl Conversation {
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
         let head = self.read_head(sent_request, exchange).await?;
-        exchange.status = head.status;
-        self.progress.kept.begin_body(sent_request.keep, head.status, head.coding);
+        exchange.status = head.status.into();
+        self.progress.kept.begin_body(sent_request.keep, (head.status, head.coding), exchange);
         let size = self.read_body(&head, sent_request, exchange).await?;
         // An answer may come before the request is sent; then it is unknown what the peer reads next.
         let reusable = head.keep_alive && self.is_sent();

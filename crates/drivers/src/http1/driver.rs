@@ -14,6 +14,7 @@ use super::compile;
 use super::conversation::Conversation;
 use super::request::Request;
 use crate::http;
+use crate::single_stream::SingleStream;
 
 /// HTTP/1.1 over any stream, one operation at a time on a connection.
 ///
@@ -27,10 +28,6 @@ pub struct Http1;
 /// A compiled operation.
 pub type Operation = http::operation::Operation<Request>;
 
-/// A connection, which has one stream.
-#[derive(Debug)]
-pub struct Connection(Option<Conversation>);
-
 impl Http1 {
     /// Names of its own spans.
     pub fn spans(table: &Table) -> &'static [&'static str] {
@@ -40,7 +37,7 @@ impl Http1 {
 
 impl Driver for Http1 {
     type Operation = Operation;
-    type Connection = Connection;
+    type Connection = SingleStream<Conversation>;
     type Stream = Conversation;
 
     fn span_names(&self) -> &[&'static str] {
@@ -69,13 +66,13 @@ impl Driver for Http1 {
         endpoint: &Endpoint,
         stream: Stream,
         _exchange: &mut Exchange<C>,
-    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<SingleStream<Conversation>>, (FailureKind, String)> {
         let conversation = Conversation::new(stream, &endpoint.authority);
-        Ok(NewConnection { connection: Connection(Some(conversation)), background: None })
+        Ok(SingleStream::connected(conversation))
     }
 
-    fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {
-        connection.0.take()
+    fn open_stream(&self, connection: &mut SingleStream<Conversation>) -> Option<Conversation> {
+        connection.take()
     }
 
     fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {

@@ -46,27 +46,28 @@ impl StreamSlot {
         let response = response.await.map_err(|error| failure::of(&error, &self.ending))?;
         exchange.note_read();
         // That of the first answer, where redirects are followed.
-        if exchange.status == 0 {
+        if !exchange.status.is_some() {
             let first_byte = exchange.read_at.saturating_sub(exchange.started_at);
             exchange.stamp(FIRST_BYTE, first_byte);
         }
         let (head, body) = response.into_parts();
-        exchange.status = head.status.as_u16();
+        let status = head.status.as_u16();
+        exchange.status = status.into();
         check(&head.headers)?;
         if keep.head {
             let kept = &mut self.progress.kept.head;
             kept.clear();
-            write_head(head.status.as_u16(), &head.headers, kept);
+            write_head(status, &head.headers, kept);
         }
         let coding = match head.headers.get(CONTENT_ENCODING) {
             Some(value) => coding(value.as_bytes()),
             None => Coding::Identity,
         };
         let sets_cookie = head.headers.contains_key(SET_COOKIE);
-        self.progress.kept.begin_body(keep, exchange.status, coding);
+        self.progress.kept.begin_body(keep, (status, coding), exchange);
         let size = self.read_body(body, keep, exchange).await?;
         let reusable = !self.is_over();
-        Ok(Answer { status: exchange.status, reusable, coding, size, sets_cookie })
+        Ok(Answer { status, reusable, coding, size, sets_cookie })
     }
 
     async fn read_body<C: Clock>(

@@ -33,7 +33,7 @@ impl Operation {
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         let outcome = self.meaning.perform(slot, exchange).await;
-        if exchange.status != 0
+        if exchange.status.is_some()
             && let Some(allowed) = slot.too_few_allowed()
         {
             self.allowed.fetch_min(allowed, Ordering::Relaxed);

@@ -77,7 +77,7 @@ impl Operation {
             Err(failure) => Some(failure),
         };
         let Some(failure) = failure else { return Outcome::Succeeded };
-        exchange.status = failure.status;
+        exchange.status = failure.status.into();
         let outcome = exchange.fail(failure.kind, || failure.detail);
         exchange.reusable = failure.in_step;
         if !failure.in_step {

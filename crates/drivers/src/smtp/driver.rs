@@ -11,6 +11,7 @@ use super::compile;
 use super::conversation::Conversation;
 use super::operation::Operation;
 use super::span;
+use crate::single_stream::SingleStream;
 
 /// SMTP over any stream, one message at a time on a connection.
 ///
@@ -19,10 +20,6 @@ use super::span;
 /// of the conversation; under TLS those of the plaintext.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Smtp;
-
-/// A connection, which has one stream.
-#[derive(Debug)]
-pub struct Connection(Option<Conversation>);
 
 impl Smtp {
     /// Names of its own spans.
@@ -33,7 +30,7 @@ impl Smtp {
 
 impl Driver for Smtp {
     type Operation = Operation;
-    type Connection = Connection;
+    type Connection = SingleStream<Conversation>;
     type Stream = Conversation;
 
     fn span_names(&self) -> &[&'static str] {
@@ -50,22 +47,22 @@ impl Driver for Smtp {
         endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<SingleStream<Conversation>>, (FailureKind, String)> {
         let session = &operation.session;
         match session.open(endpoint, stream, exchange).await {
             Ok((line, offers)) => {
                 let conversation = Conversation::new(line, session.clone(), offers);
-                Ok(NewConnection { connection: Connection(Some(conversation)), background: None })
+                Ok(SingleStream::connected(conversation))
             }
             Err(failure) => {
-                exchange.status = failure.code;
+                exchange.status = failure.code.into();
                 Err((failure.kind, failure.detail))
             }
         }
     }
 
-    fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {
-        connection.0.take()
+    fn open_stream(&self, connection: &mut SingleStream<Conversation>) -> Option<Conversation> {
+        connection.take()
     }
 
     /// A session is as its first operation wanted it.

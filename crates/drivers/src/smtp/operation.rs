@@ -169,8 +169,9 @@ impl Operation {
         result: Result<Reply, Failure>,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        exchange.status = result.as_ref().map_or_else(|failure| failure.code, |reply| reply.code);
-        let is_expected = self.statuses.contains(exchange.status);
+        let code = result.as_ref().map_or_else(|failure| failure.code, |reply| reply.code);
+        exchange.status = code.into();
+        let is_expected = self.statuses.contains(code);
         match result {
             Ok(_) if is_expected => Outcome::Succeeded,
             Err(failure) if is_expected && failure.is_refusal() => Outcome::Succeeded,

@@ -17,7 +17,7 @@ pub async fn probe<C: Clock>(
     exchange.is_last = true;
     exchange.started_at = exchange.now();
     let outcome = operation.perform(conversation, exchange).await;
-    let is_decided = exchange.status > 0;
+    let is_decided = exchange.status.is_some();
     let checks = if is_decided { checks(operation, exchange) } else { Vec::new() };
     Probe {
         request: Vec::new(),
@@ -33,7 +33,7 @@ pub async fn probe<C: Clock>(
 fn checks<C: Clock>(operation: &Operation, exchange: &Exchange<C>) -> Vec<CheckedExpectation> {
     let status = CheckedExpectation {
         text: format!("status is {}", operation.statuses),
-        holds: operation.statuses.contains(exchange.status),
+        holds: operation.statuses.contains(exchange.status.code()),
         seen: exchange.status.to_string(),
     };
     let items =

@@ -6,5 +6,6 @@ mod self_signed;
 
 mod http1;
 mod http2;
+mod redis;
 mod shm;
 mod smtp;

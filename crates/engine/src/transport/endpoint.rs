@@ -78,11 +78,13 @@ enum SchemeKind {
 const SHOWN_LIMIT: usize = 300;
 
 /// Every supported scheme.
-const SCHEMES: [(&str, SchemeKind); 5] = [
+const SCHEMES: [(&str, SchemeKind); 7] = [
     ("http", SchemeKind::Host { port: 80, is_secure: false, upgrades: false }),
     ("https", SchemeKind::Host { port: 443, is_secure: true, upgrades: false }),
     ("smtp", SchemeKind::Host { port: 25, is_secure: false, upgrades: true }),
     ("smtps", SchemeKind::Host { port: 465, is_secure: true, upgrades: false }),
+    ("redis", SchemeKind::Host { port: 6379, is_secure: false, upgrades: false }),
+    ("rediss", SchemeKind::Host { port: 6379, is_secure: true, upgrades: false }),
     ("shm", SchemeKind::Path),
 ];
 
@@ -421,7 +423,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_is_refused_with_the_known_ones() {
         let error = Endpoint::resolve(&target("ftp://127.0.0.1/")).unwrap_err();
-        let reason = "unknown scheme `ftp`; known: http, https, smtp, smtps, shm";
+        let reason = "unknown scheme `ftp`; known: http, https, smtp, smtps, redis, rediss, shm";
         assert_eq!(error.to_string(), format!("target ftp://127.0.0.1/: {reason}"));
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use plan::load::Model;
-use record::{EarlyEnd, Outcome, Sample, Spans};
+use record::{EarlyEnd, Outcome, Sample, Spans, Status};
 
 use super::due_operation::DueOperation;
 use super::either::{First, either};
@@ -139,7 +139,7 @@ fn abandoned(due: &DueOperation, now: u64) -> Sample<'static> {
         started_at: now,
         finished_at: now,
         outcome: Outcome::Abandoned,
-        status: 0,
+        status: Status::None,
         spans: Spans::NONE,
         items: &[],
         bytes_sent: 0,

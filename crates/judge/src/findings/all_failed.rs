@@ -52,7 +52,7 @@ pub fn end(seen: &AllFailed) -> Option<EarlyEnd> {
         count(failures.count),
         duration(*elapsed_ns),
     );
-    let advice = Some(advice(failures.kind, failures.status).to_owned());
+    let advice = Some(advice(failures.kind, failures.status.code()).to_owned());
     Some(EarlyEnd { reason: EndReason::AllFailed, why, advice, criteria: Vec::new() })
 }
 
@@ -142,7 +142,7 @@ mod tests {
 
     fn seen(count: u64, elapsed_ns: u64, pending: u64) -> AllFailed {
         let detail = "status 401, expected 2xx, 3xx".to_owned();
-        let failures = Failures { count, kind: FailureKind::Status, status: 401, detail };
+        let failures = Failures { count, kind: FailureKind::Status, status: 401.into(), detail };
         AllFailed { failures, elapsed_ns, pending }
     }
 

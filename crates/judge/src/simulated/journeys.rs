@@ -2,8 +2,8 @@
 
 use record::summary::InFlight;
 use record::{
-    FailureKind, JourneyLayout, Layout, Outcome, Recorder, Sample, Spans, StepOutcome, TrialFacts,
-    WindowAssembler,
+    FailureKind, JourneyLayout, Layout, Outcome, Recorder, Sample, Spans, Status, StepOutcome,
+    TrialFacts, WindowAssembler,
 };
 
 use super::{SECOND, START, Simulated, facts, plan};
@@ -173,7 +173,7 @@ fn sample(
         started_at: time.start + thought,
         finished_at: time.end,
         outcome,
-        status: if answered { 200 } else { 0 },
+        status: if answered { 200.into() } else { Status::None },
         spans: Spans::NONE,
         items: &[],
         bytes_sent: 100 * u64::from(operation != VISIT),

@@ -152,6 +152,9 @@ fn span(one: &ListedOperation, measure_start: i64) -> Option<Span> {
 
 fn details(one: &ListedOperation) -> Vec<KeyValue> {
     let mut details = attributes(&[("proofload.outcome", &one.outcome)]);
+    if let record::Status::Name(name) = &one.status {
+        details.extend(attributes(&[("proofload.status", name.as_str())]));
+    }
     if let Some(step) = &one.step {
         details.extend(attributes(&[("proofload.step", step)]));
     }
@@ -159,8 +162,8 @@ fn details(one: &ListedOperation) -> Vec<KeyValue> {
         let value = AnyValue { int_value: i64::try_from(value).ok(), ..AnyValue::default() };
         details.push(KeyValue { key: key.to_owned(), value: Some(value) });
     };
-    if one.status > 0 {
-        number("http.response.status_code", u64::from(one.status));
+    if one.status.code() > 0 {
+        number("http.response.status_code", u64::from(one.status.code()));
     }
     number("proofload.index", one.index);
     number("proofload.dispatch_lag_ns", one.dispatch_lag_ns);
@@ -190,7 +193,7 @@ mod tests {
             operation: "home".to_owned(),
             at_ns: 1_500,
             outcome: outcome.to_owned(),
-            status: 500,
+            status: 500.into(),
             response_time_ns: 250,
             spans: [("first_byte".to_owned(), 7)].into(),
             trace_id: trace.try_into().ok().map(TraceId),

@@ -1,6 +1,7 @@
 //! Operations of a trial one by one: the slowest that carry a trace id, and those that failed.
 
 use plan::{number, trace};
+use record::Status;
 use record::summary::{ListedOperation, Model, Run, Summary, TrialSummary};
 
 use super::Table;
@@ -87,7 +88,7 @@ fn parts(one: &ListedOperation) -> String {
 
 fn outcome(one: &ListedOperation) -> String {
     match one.status {
-        0 => one.outcome.clone(),
+        Status::None => one.outcome.clone(),
         status => format!("{} {status}", one.outcome),
     }
 }
@@ -111,7 +112,7 @@ mod tests {
             index,
             at_ns: (index * 10 * MS).cast_signed(),
             outcome: outcome.to_owned(),
-            status: 200,
+            status: 200.into(),
             dispatch_lag_ns: 1_000,
             queue_wait_ns: 5 * MS,
             prepare_ns: MS,

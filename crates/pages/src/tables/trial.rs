@@ -283,17 +283,15 @@ fn items(trial: &TrialSummary) -> Option<Table> {
     let seconds = trial.phases.measure_ns as f64 / 1e9;
     for operation in &trial.operations {
         for (name, item) in &operation.items {
-            table.row([
-                operation.name.clone(),
-                name.clone(),
-                number::significant(item.sum),
-                number::significant(item.per_operation_mean),
-                if seconds > 0.0 {
-                    number::significant(item.sum / seconds)
-                } else {
-                    "–".to_owned()
-                },
-            ]);
+            // No answer had one.
+            let is_known = !item.ranges.is_empty();
+            let per_second = (seconds > 0.0).then(|| item.sum / seconds);
+            let figures = [Some(item.sum), Some(item.per_operation_mean), per_second];
+            let cell = |figure: Option<f64>| {
+                figure.filter(|_| is_known).map_or_else(|| "–".to_owned(), number::significant)
+            };
+            let names = [operation.name.clone(), name.clone()];
+            table.rows.push(names.into_iter().chain(figures.map(cell)).collect());
         }
     }
     table.unless_empty()

@@ -32,6 +32,9 @@ pub(super) fn credentials(root: &Table, secrets: &mut Secrets) {
         }
         auth.get("bearer").iter().for_each(|token| add("authorization", token, secrets));
     }
+    let settings = tables(root, "operation").flat_map(|table| &table.entries);
+    let passwords = settings.filter_map(|entry| as_table(&entry.node.value)?.get("password"));
+    passwords.for_each(|password| add("password", password, secrets));
 }
 
 fn add(name: &str, entry: &Entry, secrets: &mut Secrets) {

@@ -1,5 +1,6 @@
 //! The `[[operation]]` tables: the mix of an arm.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::rows::order;
 use super::{capture, target};
 use crate::criterion::{TIMES, TOTAL};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::document::{Node, Reader, Table, Value};
+use crate::document::{Entry, Node, Reader, Table, Value};
 use crate::operation::{self, CONNECTING, Item, Operation, TargetOf};
 use crate::request_list::{self, ListFormat};
 use crate::rows::Rows;
@@ -117,7 +118,7 @@ impl Reading<'_> {
         operation.is_traced = self.traced && manner.carries_traces;
         operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
-        add_events(&mut operation);
+        self.problems.extend(add_events(&mut operation));
         match targets {
             Some(listed) => self.listed(&mut operation, listed),
             None => self.fixed(&mut operation, target, table),
@@ -167,11 +168,11 @@ impl Reading<'_> {
     /// The protocol and its table. With `targets` the table may be left out.
     fn protocol(&mut self, reader: &mut Reader<'_>, table: &Table) -> Option<(String, Table)> {
         let known = self.world.known.protocols();
-        let found: Vec<(&str, &Table)> =
-            known.iter().filter_map(|name| Some((*name, reader.table(name)?))).collect();
+        let found: Vec<(&str, Cow<'_, Table>)> =
+            known.iter().filter_map(|name| Some((*name, self.own_table(reader, name)?))).collect();
         let present = known.iter().filter(|name| table.get(name).is_some()).count();
         match (found.as_slice(), present) {
-            ([(name, inner)], 1) => Some(((*name).to_owned(), (*inner).clone())),
+            ([(name, inner)], 1) => Some(((*name).to_owned(), inner.clone().into_owned())),
             ([], 0) if table.get("targets").is_some() => {
                 known.first().map(|name| ((*name).to_owned(), Table::default()))
             }
@@ -190,6 +191,18 @@ impl Reading<'_> {
                 None
             }
             _ => None,
+        }
+    }
+
+    /// A protocol's table, or the list in its place.
+    fn own_table<'t>(&self, reader: &mut Reader<'t>, name: &str) -> Option<Cow<'t, Table>> {
+        let key = self.world.known.manner(name).short_form;
+        match (reader.node(name)?, key) {
+            (node @ Node { span, value: Value::Array(_) }, Some(key)) => {
+                let entry = Entry { key: key.to_owned(), key_span: *span, node: node.clone() };
+                Some(Cow::Owned(Table { span: *span, entries: vec![entry] }))
+            }
+            _ => reader.table(name).map(Cow::Borrowed),
         }
     }
 
@@ -411,11 +424,14 @@ fn item(node: &Node) -> Option<(&str, bool)> {
 }
 
 /// The number of events, as an item that every stream has.
-fn add_events(operation: &mut Operation) {
+fn add_events(operation: &mut Operation) -> Option<Diagnostic> {
     const NAME: &str = "events";
-    let Some(stream) = operation.table.get("stream") else { return };
-    if !operation.items.iter().any(|item| item.name == NAME) {
-        let (name, path, span) = (NAME.to_owned(), String::new(), stream.key_span);
-        operation.items.push(Item { name, path, counts_events: true, span });
+    let stream = operation.table.get("stream")?;
+    if let Some(item) = operation.items.iter().find(|item| item.name == NAME) {
+        let what = "`events` is the number of events of a stream";
+        return Some(Diagnostic::new(item.span, what, "expected another name for this item"));
     }
+    let (name, path, span) = (NAME.to_owned(), String::new(), stream.key_span);
+    operation.items.push(Item { name, path, counts_events: true, span });
+    None
 }

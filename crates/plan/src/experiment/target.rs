@@ -181,6 +181,9 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
             "smtp" | "smtps" => {
                 "write auth = { user = \"…\", password = \"{{env.NAME}}\" } in the operation"
             }
+            "redis" | "rediss" => {
+                "write user = \"…\" and password = \"{{env.NAME}}\" beside the command"
+            }
             _ => "send a header such as authorization instead",
         };
         return Some(problem.with_hint(instead));

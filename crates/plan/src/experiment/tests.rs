@@ -69,7 +69,7 @@ struct Build;
 
 impl KnownNames for Build {
     fn protocols(&self) -> &[&str] {
-        &["http", "http2", "smtp", "shm"]
+        &["http", "http2", "smtp", "shm", "redis"]
     }
 
     fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
@@ -80,7 +80,11 @@ impl KnownNames for Build {
                 alpn: Some("h2"),
                 multiplexes: true,
                 carries_traces: true,
+                short_form: None,
             },
+            "redis" => {
+                ProtocolTraits { short_form: Some("command"), ..ProtocolTraits::plain(protocol) }
+            }
             other => ProtocolTraits::plain(other),
         }
     }
@@ -259,6 +263,29 @@ fn flags_win_over_the_file() {
     assert_eq!(plan.arms[0].load.warm_up, WarmUp::Fixed { length: Duration::from_secs(2) });
     let seeded = read(&format!("seed = 5\n{HOME}"), &Options::default()).unwrap();
     assert_eq!(seeded.seed, 5);
+}
+
+#[test]
+fn a_list_is_short_for_a_table_where_the_protocol_has_such_a_form() {
+    let of = |value: &str| {
+        let table = &plan(&HOME.replace("http = { path = \"/\" }", value)).arms[0].operations[0];
+        (table.protocol.clone(), table.table.to_json())
+    };
+    let short = of("redis = [\"GET\", \"{{sequence}}\"]");
+    assert_eq!(short.1, serde_json::json!({"command": ["GET", "{{sequence}}"]}));
+    assert_eq!(short, of("redis = { command = [\"GET\", \"{{sequence}}\"] }"));
+    let text = HOME.replace("http = { path = \"/\" }", "http = [\"/\"]");
+    assert!(read(&text, &set(&[])).unwrap_err().contains("expected a table"));
+}
+
+#[test]
+fn a_password_beside_a_command_stands_in_no_output() {
+    let redis = "redis = { command = [\"PING\"], user = \"u\", password = \"hunter22\" }";
+    let plan = plan(&HOME.replace("http = { path = \"/\" }", redis));
+    let table = plan.arms[0].operations[0].table.to_json();
+    assert_eq!(table["password"], "hunter22");
+    assert!(!serde_json::to_string(&plan).unwrap().contains("hunter22"));
+    assert!(!plan.describe().contains("hunter22"));
 }
 
 #[test]

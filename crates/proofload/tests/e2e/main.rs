@@ -33,6 +33,7 @@ mod page;
 mod parts;
 mod peers;
 mod ready_lines;
+mod redis;
 mod registry;
 mod resumption;
 mod scheduling;

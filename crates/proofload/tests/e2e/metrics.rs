@@ -337,7 +337,7 @@ fn assert_spans(lab: &Lab, spans: &[Value]) {
         assert_eq!(took, Some(one.response_time_ns));
         assert_eq!(span["error"], one.outcome != "succeeded");
         assert_eq!(span["labels"]["proofload.outcome"], one.outcome);
-        assert_eq!(span["labels"]["http.response.status_code"], one.status);
+        assert_eq!(span["labels"]["http.response.status_code"], one.status.code());
     }
 }
 

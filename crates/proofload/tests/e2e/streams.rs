@@ -121,7 +121,7 @@ fn streams_over_http2_and_tls_are_the_same() {
 fn streams_that_go_wrong_are_counted_under_their_kind() {
     let lab = Lab::new();
     let application = uvicorn(&lab, "chat:app");
-    let paths: [(&str, &str, &str); 10] = [
+    let paths: [(&str, &str, &str); 11] = [
         ("lines", "ndjson", ""),
         ("cut", "sse", "cut_short"),
         ("early", "sse", "cut_short"),
@@ -131,6 +131,7 @@ fn streams_that_go_wrong_are_counted_under_their_kind() {
         ("packed", "sse", "wrong_content"),
         ("endless", "sse", "too_large"),
         ("silent", "sse", "timeout"),
+        ("stuck", "sse", "status"),
         ("slow", "sse", "too_slow"),
     ];
     let mut file = format!(

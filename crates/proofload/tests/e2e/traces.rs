@@ -119,7 +119,7 @@ fn every_listed_operation_is_found_among_the_spans_of_its_service() {
     assert!(traces.failures.len() > 10 && traces.failures_total <= failed);
     assert_eq!((traces.failures_total, traces.failures_unlisted), (trial.accounting.failed, 0));
     for operation in traces.failures.iter().filter(|one| one.outcome == "status") {
-        assert_eq!((operation.operation.as_str(), operation.status), ("fail", 500));
+        assert_eq!((operation.operation.as_str(), operation.status.code()), ("fail", 500));
         assert_eq!(spans[&trace_id(operation)].status, Some(500), "{operation:?}");
     }
     assert_links(&lab, &summary);

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::str::FromStr;
 
 use crate::lines::Lines;
-use crate::{FailureKind, RawSample, RecordError};
+use crate::{FailureKind, RawSample, RecordError, Status};
 
 const HEADER: &str = "operation,index,intended_ns,dispatched_ns,acquired_ns,started_ns,finished_ns,\
                       outcome,status,bytes_sent,bytes_received,connect_ns,first_byte_ns";
@@ -95,7 +95,7 @@ fn parse(line: &str, operations: &[String]) -> Result<RawSample, String> {
             number(started)?,
             number(finished)?,
         ],
-        status: number(status)?,
+        status: Status::parse(status).ok_or_else(|| format!("{status:?} is no status"))?,
         failure: failure(outcome)?,
         abandoned: outcome == ABANDONED,
         bytes_sent: number(sent)?,

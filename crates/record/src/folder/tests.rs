@@ -2,7 +2,7 @@ use stats::{COARSE, FINE};
 
 use super::*;
 use crate::event::{EventKind, Phase, WindowCounts};
-use crate::{FailureKind, Layout, OperationWindow, RawSample, Totals, Window, WindowSpan};
+use crate::{FailureKind, Layout, OperationWindow, RawSample, Status, Totals, Window, WindowSpan};
 
 fn layout() -> Layout {
     Layout {
@@ -48,7 +48,7 @@ fn sample(failure: Option<FailureKind>, abandoned: bool) -> RawSample {
         operation: 1,
         index: 7,
         instants: [-5, 0, 10, 20, 300],
-        status: 503,
+        status: 503.into(),
         failure,
         abandoned,
         bytes_sent: 100,
@@ -134,8 +134,9 @@ fn a_finished_trial_has_every_file_of_the_contract() {
 fn samples_come_back_as_they_were() {
     let folder = MemoryFolder::default();
     let mut writer = TrialWriter::new(&folder, header(true)).unwrap();
-    let samples =
-        [sample(None, false), sample(Some(FailureKind::Status), false), sample(None, true)];
+    let named = RawSample { status: Status::named(b"WRONGTYPE"), ..sample(None, false) };
+    let failed = sample(Some(FailureKind::Status), false);
+    let samples = [sample(None, false), failed, sample(None, true), named];
     writer.samples(&samples).unwrap();
     let read: Vec<_> = RunReader::new(&folder)
         .samples(1, &layout().operations)

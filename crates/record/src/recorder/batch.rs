@@ -4,7 +4,7 @@ use super::listed::ListedSample;
 use super::streak::Streak;
 use crate::event::Lateness;
 use crate::window::{LateTime, WindowPart};
-use crate::{FailureKind, Layout, Outcome, Sample};
+use crate::{FailureKind, Layout, Outcome, Sample, Status};
 
 /// What a worker hands over when a window of wall time ends.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ pub struct RawSample {
     pub index: u64,
     /// The five instants, from the start of the measure phase.
     pub instants: [i64; 5],
-    /// Status code, 0 if none.
-    pub status: u16,
+    /// Status.
+    pub status: Status,
     /// `None` when it succeeded or was abandoned.
     pub failure: Option<FailureKind>,
     /// Whether it was unfinished at the drain deadline.

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::summary::{ListedOperation, SLOWEST_LISTED};
-use crate::{Layout, Outcome, Sample, Spans, TraceId, WindowSpan};
+use crate::{Layout, Outcome, Sample, Spans, Status, TraceId, WindowSpan};
 
 /// An operation that is listed, as its worker keeps it.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct ListedSample {
     /// Intended, dispatched, acquired, started, finished.
     instants: [u64; 5],
     outcome: Outcome,
-    status: u16,
+    status: Status,
     spans: Spans,
     trace: Option<TraceId>,
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FailureKind, Outcome, Sample};
+use crate::{FailureKind, Outcome, Sample, Status};
 
 /// Operations due so soon after the first one are the opening of a trial.
 const OPENING_NS: u64 = 500_000_000;
@@ -36,8 +36,8 @@ pub struct Failures {
     pub count: u64,
     /// Their kind.
     pub kind: FailureKind,
-    /// Their status, 0 if there was none.
-    pub status: u16,
+    /// Their status.
+    pub status: Status,
     /// What was seen of the first one.
     pub detail: String,
 }
@@ -136,7 +136,7 @@ mod tests {
             started_at: intended_at,
             finished_at: intended_at,
             outcome,
-            status,
+            status: status.into(),
             spans: Spans::NONE,
             items: &[],
             bytes_sent: 0,
@@ -163,8 +163,12 @@ mod tests {
         let one = streak(&[(10, refused(401)), (20, refused(401))]);
         let other = streak(&[(5, refused(401))]);
         let found = Streak::together([&one, &other, &Streak::default()], 1_005 * MS);
-        let failures =
-            Failures { count: 3, kind: FailureKind::Status, status: 401, detail: "seen".into() };
+        let failures = Failures {
+            count: 3,
+            kind: FailureKind::Status,
+            status: 401.into(),
+            detail: "seen".into(),
+        };
         assert_eq!(found, Some(AllFailed { failures, elapsed_ns: 1_000 * MS, pending: 0 }));
     }
 

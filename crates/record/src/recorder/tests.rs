@@ -84,7 +84,7 @@ impl Drawn {
             started_at: instants[3],
             finished_at: instants[4],
             outcome,
-            status: 200,
+            status: 200.into(),
             spans: &spans,
             items: if self.operation == 0 { &items } else { &[] },
             bytes_sent: 10,

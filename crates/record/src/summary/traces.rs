@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{TraceId, WindowSpan};
+use crate::{Status, TraceId, WindowSpan};
 
 /// Slowest operations that a trial lists.
 pub const SLOWEST_LISTED: usize = 100;
@@ -41,8 +41,8 @@ pub struct ListedOperation {
     pub at_ns: i64,
     /// `succeeded`, `abandoned`, or the kind of failure.
     pub outcome: String,
-    /// Status code; 0 if there was none.
-    pub status: u16,
+    /// Status: a code, 0 if there was none, or a name.
+    pub status: Status,
     /// From the intended start to the dispatch.
     pub dispatch_lag_ns: u64,
     /// From the dispatch to a free connection.

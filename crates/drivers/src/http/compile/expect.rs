@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Entry, Node, Reader, Value};
+use plan::journey::{Capture, CaptureSource};
 use plan::operation::Operation;
 use plan::template::Scope;
 use plan::units::parse_size;
@@ -46,6 +47,13 @@ pub fn read(
         None => expectation.items = paths(planned, problems),
     }
     expectation.captures = Captures::compile(&planned.captures, problems);
+    let of_json = |capture: &&Capture| matches!(capture.source, CaptureSource::Json(_));
+    for capture in planned.captures.iter().filter(of_json).filter(|_| expectation.stream.is_some())
+    {
+        let what = format!("`{}` cannot be captured by JSONPath from a stream", capture.name);
+        let problem = Diagnostic::new(capture.span, what, "its body is not JSON");
+        problems.push(problem.with_hint("use `matches`, or read a number with `items`"));
+    }
     expectation
 }
 

@@ -32,6 +32,8 @@ pub struct StreamReading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct EventTimes {
     count: u64,
+    /// Events that are not counted, without the last one.
+    others: u64,
     first: u64,
     newest: u64,
     longest_gap: u64,
@@ -119,21 +121,26 @@ impl StreamReading {
     /// Why the stream is not what the rules ask for, if so.
     pub fn failure(&self, rules: &StreamRules) -> Option<(FailureKind, String)> {
         if let Some(coding) = self.coding.filter(|coding| *coding != Coding::Identity) {
-            let detail =
-                format!("the stream is compressed ({coding:?}); its events cannot be timed");
+            let name = format!("{coding:?}").to_lowercase();
+            let detail = format!("the stream is compressed ({name}); its events cannot be timed");
             return Some((FailureKind::WrongContent, detail));
         }
         let count = self.times.count;
         if self.is_cut {
-            let detail = format!("the stream ended within an event, after {count} events");
+            let detail = format!("the stream ended within an event, after {}", events(count));
             return Some((FailureKind::CutShort, detail));
         }
         if let Some(last) = rules.last.as_ref().filter(|_| !self.has_ended) {
-            let detail = format!("the stream ended after {count} events, before {last}");
+            let detail = format!("the stream ended after {}, before {last}", events(count));
             return Some((FailureKind::CutShort, detail));
         }
         if !rules.events.contains(&count) {
-            let detail = format!("{count} events, expected {}", range(&rules.events));
+            let mut seen = events(count);
+            if let Some(place) = rules.counted.as_ref().filter(|_| self.times.others > 0) {
+                let all = count + self.times.others;
+                seen = format!("{count} of {} with something at {}", events(all), place.text());
+            }
+            let detail = format!("{seen}, expected {}", range(&rules.events));
             return Some((FailureKind::WrongContent, detail));
         }
         let (name, seen, bound) = self.bounds(rules).find(|(_, seen, bound)| seen > bound)?;
@@ -164,7 +171,7 @@ impl StreamReading {
 
     /// Each time with a bound: its name, the time, the bound.
     fn bounds(&self, rules: &StreamRules) -> impl Iterator<Item = (&'static str, u64, u64)> {
-        let EventTimes { count, first, newest, longest_gap } = self.times;
+        let EventTimes { count, first, newest, longest_gap, .. } = self.times;
         let within = rules.within;
         let some = |time: u64| (count > 0).then_some(time);
         let bounds = [
@@ -198,6 +205,8 @@ impl StreamReading {
         }
         if is_counted {
             self.count_event(exchange);
+        } else {
+            self.times.others += 1;
         }
     }
 
@@ -222,6 +231,11 @@ impl EventTimes {
         let gaps = self.count.checked_sub(1).filter(|gaps| *gaps > 0)?;
         Some((self.newest - self.first) / gaps)
     }
+}
+
+/// So many events, in words.
+pub fn events(count: u64) -> String {
+    if count == 1 { "1 event".to_owned() } else { format!("{count} events") }
 }
 
 fn range(range: &std::ops::RangeInclusive<u64>) -> String {

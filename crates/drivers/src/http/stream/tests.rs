@@ -206,7 +206,7 @@ fn a_stream_that_is_not_what_is_expected_fails_under_its_kind() {
         "data: [DO",
         Some((CutShort, "the stream ended within an event, after 2 events")),
     );
-    fails(&[100], DONE, Some((WrongContent, "1 events, expected at least 2")));
+    fails(&[100], DONE, Some((WrongContent, "1 event, expected at least 2")));
     fails(&[501, 502], DONE, Some((TooSlow, "first_event 501 ns, expected at most 500 ns")));
     fails(&[100, 301], DONE, Some((TooSlow, "gap 201 ns, expected at most 200 ns")));
     fails(&[100, 260, 450], DONE, Some((TooSlow, "mean_gap 175 ns, expected at most 150 ns")));

@@ -81,7 +81,7 @@ async fn ours(script: &Script) -> Result<Seen, String> {
     let (seen, ()) = tokio::join!(ask, script.serve(peer));
     match seen.outcome {
         Outcome::Succeeded => Ok(Seen {
-            status: exchange.status,
+            status: exchange.status.code(),
             body: seen.body,
             reusable: (!script.closes).then_some(exchange.reusable),
         }),

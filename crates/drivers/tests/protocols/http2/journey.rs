@@ -83,7 +83,7 @@ fn journey(operations: &[Operation], memory: &Rc<Memory>) -> (Vec<Seen>, Vec<Str
             Http2.encode(operation, &mut line, &call);
             exchange.started_at = 0;
             let outcome = Http2.perform(operation, &mut line, &mut exchange).await;
-            outcomes.push((outcome, exchange.status, exchange.detail.take()));
+            outcomes.push((outcome, exchange.status.code(), exchange.detail.take()));
         }
         outcomes
     });

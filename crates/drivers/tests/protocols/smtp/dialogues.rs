@@ -60,7 +60,7 @@ fn every_phase_is_stamped_to_the_nanosecond_and_they_add_up() {
         17 + 19 + 23 + 29 + 31 + 37,
         "phases of a message are its service time"
     );
-    assert_eq!((talk.exchange.status, talk.left), (250, 0));
+    assert_eq!((talk.exchange.status.code(), talk.left), (250, 0));
     assert_eq!(talk.exchange.items, [2.0, 0.0, 1024.0]);
     assert_eq!(unstuffed(&talk.contents[0]).len(), 1024);
 }

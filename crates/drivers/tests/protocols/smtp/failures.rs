@@ -36,7 +36,7 @@ fn refusals_for_now_and_for_ever_are_two_kinds_with_their_codes() {
         ] {
             let talk = after_welcome(PLAIN, &script);
             talk.failed(kind, &format!("{to}: {reply}"));
-            assert_eq!((talk.exchange.status, talk.left), (code, 0), "{to}");
+            assert_eq!((talk.exchange.status.code(), talk.left), (code, 0), "{to}");
         }
     }
 }
@@ -66,7 +66,7 @@ fn some_recipients_are_enough_and_none_is_a_failure() {
     let some = [&mail()[..], &rcpts("550 5.1.1 nobody", "250 ok"), &accepted()[4..]].concat();
     let talk = after_welcome(TWO, &[&some[..], &[hear("QUIT"), say("221 bye")]].concat());
     assert_eq!(talk.only_outcome(), Outcome::Succeeded, "{:?}", talk.exchange.detail);
-    assert_eq!((talk.exchange.status, &talk.exchange.items[..]), (250, &[1.0, 1.0][..]));
+    assert_eq!((talk.exchange.status.code(), &talk.exchange.items[..]), (250, &[1.0, 1.0][..]));
     for (first, second, decides, kind) in [
         ("550 5.1.1 nobody", "550 5.1.1 here", "550 5.1.1 nobody", FailureKind::Permanent),
         ("550 5.1.1 nobody", "451 4.3.0 later", "451 4.3.0 later", FailureKind::Transient),
@@ -122,7 +122,7 @@ fn a_server_that_closes_the_session_is_left() {
         let talk = after_welcome(PLAIN, &script);
         assert_eq!(talk.only_outcome(), Outcome::Failed(FailureKind::Transient));
         assert!(talk.exchange.detail.as_ref().unwrap().ends_with(": 421 4.3.2 shutting down"));
-        assert_eq!((talk.exchange.status, talk.exchange.reusable), (421, false));
+        assert_eq!((talk.exchange.status.code(), talk.exchange.reusable), (421, false));
         assert!(!talk.ours().contains("QUIT"), "nobody is there to take leave of");
     }
 }
@@ -159,7 +159,7 @@ fn a_server_that_closes_in_the_midst_of_the_content_has_the_last_word() {
     let told =
         after_welcome(text, &[begun, &[HearBytes(1000), say("552 5.3.4 too long")]].concat());
     told.failed(FailureKind::Permanent, "while sending: 552 5.3.4 too long");
-    assert_eq!((told.exchange.status, told.exchange.reusable), (552, false));
+    assert_eq!((told.exchange.status.code(), told.exchange.reusable), (552, false));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_server_that_has_heard_enough_is_heard_though_it_reads_no_more() {
     let enough = [HearBytes(1000), say("552 5.3.4 too long"), Wait(1_000_000_000)];
     let talk = after_welcome(text, &[begun, &enough].concat());
     talk.failed(FailureKind::Permanent, "while sending: 552 5.3.4 too long");
-    assert_eq!((talk.exchange.status, talk.exchange.reusable), (552, false));
+    assert_eq!((talk.exchange.status.code(), talk.exchange.reusable), (552, false));
     assert!(talk.service_ns < 1_000_000_000, "not waited for");
     // A reply that refuses nothing changes nothing: it is read in its turn.
     let early = [HearBytes(1000), say("250 kept already"), HearContent];
@@ -225,7 +225,7 @@ fn a_refusal_can_be_what_is_expected() {
         [&mail()[..], &[hear("RCPT TO:<a@b.example>"), say("450 4.2.0 greylisted")]].concat();
     let quit = [hear("QUIT"), say("221 bye")];
     let talk = after_welcome(text, &[&script[..], &quit].concat());
-    assert_eq!((talk.only_outcome(), talk.exchange.status), (Outcome::Succeeded, 450));
+    assert_eq!((talk.only_outcome(), talk.exchange.status.code()), (Outcome::Succeeded, 450));
     let talk = after_welcome(text, &[&accepted()[..], &quit].concat());
     talk.failed(FailureKind::Status, "status 250, expected 450");
 }

@@ -48,7 +48,7 @@ fn what_is_needed_and_not_offered_is_a_failure_before_anything_is_sent() {
         let text = format!("smtp = {{ to = \"a@b.example\", {table} }}");
         let talk = talk(&text, 1, &[welcome(&["PIPELINING"]), bye()]);
         talk.failed(FailureKind::WrongContent, &format!("the server does not offer {what}"));
-        assert_eq!((talk.left, talk.exchange.status), (0, 0));
+        assert_eq!((talk.left, talk.exchange.status.code()), (0, 0));
     }
     let auth = "smtp = { to = \"a@b.example\", auth = { user = \"u\", password = \"secret\" } }";
     let talk = talk(auth, 1, &[welcome(&["AUTH CRAM-MD5"])]);

@@ -154,7 +154,7 @@ fn a_connection_for_each_message_has_all_phases_in_its_response_time() {
         u128::from(7 * (whole - 3 * MS)),
         "without what is connecting"
     );
-    assert_eq!(total.statuses, BTreeMap::from([(250, 7)]));
+    assert_eq!(total.statuses, BTreeMap::from([(250.into(), 7)]));
     assert_eq!((trial.pool.connections_opened, trial.pool.connections_lost), (7, 0));
 }
 
@@ -234,7 +234,7 @@ fn what_failed_is_said_with_the_words_of_the_server() {
     let script =
         [welcome(&[]), vec![hear("MAIL FROM:<load@client.example>"), say("452 4.3.1 disk full")]];
     let (trial, details) = TestTrial::new(PLAIN, 1, Reuse::KeepAlive).run(Some(script.concat()));
-    assert_eq!(trial.totals.total().statuses, BTreeMap::from([(452, 1)]));
+    assert_eq!(trial.totals.total().statuses, BTreeMap::from([(452.into(), 1)]));
     assert_eq!(details, ["MAIL: 452 4.3.1 disk full"]);
 }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use plan::journey::{Connections, Memory};
 use plan::mix::Assignment;
-use record::{Outcome, Sample, Spans, StepOutcome, StepPlace};
+use record::{Outcome, Sample, Spans, Status, StepOutcome, StepPlace};
 use tokio::sync::Notify;
 
 use super::connections::{ConnectionGroup, ConnectionSet};
@@ -399,7 +399,7 @@ fn record<C: Clock, N: Network, D: Driver>(
         started_at: (intended_at + journey.thought).min(finished_at),
         finished_at,
         outcome,
-        status: 0,
+        status: Status::None,
         spans: Spans::NONE,
         items: &[],
         bytes_sent: 0,

@@ -29,6 +29,14 @@ const REDIS: Kind = Kind {
     ready: "Ready to accept connections",
 };
 
+/// Redis that is reached over TLS alone.
+const REDIS_TLS: Kind = Kind {
+    scheme: "rediss",
+    fixed: &["--bind", "127.0.0.1", "--save", "", "--port", "0", "--tls-auth-clients", "no"],
+    port_flag: "--tls-port",
+    ..REDIS
+};
+
 /// NATS.
 const NATS: Kind = Kind {
     program: "nats-server",
@@ -52,6 +60,19 @@ impl Broker {
     /// A Redis, empty.
     pub fn redis(lab: &Lab) -> Self {
         Self::begin(lab, &REDIS, &[])
+    }
+
+    /// A Redis with these flags.
+    pub fn redis_with(lab: &Lab, flags: &[&str]) -> Self {
+        Self::begin(lab, &REDIS, flags)
+    }
+
+    /// A Redis that is reached over TLS, with this certificate and key.
+    pub fn redis_over_tls(lab: &Lab, (certificate, key): (&str, &str)) -> Self {
+        let (certificate, key) = (lab.write("redis.pem", certificate), lab.write("redis.key", key));
+        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+        let flags = ["--tls-cert-file", &certificate, "--tls-key-file", &key];
+        Self::begin(lab, &REDIS_TLS, &flags)
     }
 
     /// A NATS with JetStream, empty.

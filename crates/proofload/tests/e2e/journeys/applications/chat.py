@@ -111,6 +111,15 @@ async def silent():
     return StreamingResponse(text(), media_type="text/event-stream")
 
 
+@app.get("/stuck")
+async def stuck():
+    async def text():
+        yield "not a stream"
+        await asyncio.sleep(3600)
+
+    return StreamingResponse(text(), status_code=500)
+
+
 @app.get("/slow")
 async def slow():
     async def text():

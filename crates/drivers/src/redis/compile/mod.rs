@@ -1,0 +1,150 @@
+//! From the experiment file to a compiled operation, with every problem found on the way.
+//!
+//! The tables are those of the reference: `redis`, what `expect` says of a body, and the paths of `items`.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use plan::diagnostic::Diagnostic;
+use plan::document::{Node, Reader};
+use plan::template::{Scope, Template};
+
+use super::codec::command;
+use super::operation::{Operation, Word};
+use super::session::{Auth, Session};
+use crate::http::compile::expect;
+use crate::table::{no_captures, no_requests, template, text};
+
+/// Commands that change what a connection is, which operations share, or that are not answered by one reply.
+const NOT_OF_A_LOAD: [(&str, &str); 18] = [
+    ("AUTH", "write user and password beside `command`"),
+    ("HELLO", "write user and password beside `command`"),
+    ("SELECT", "write db beside `command`"),
+    ("SUBSCRIBE", SUBSCRIPTIONS),
+    ("PSUBSCRIBE", SUBSCRIPTIONS),
+    ("SSUBSCRIBE", SUBSCRIPTIONS),
+    ("UNSUBSCRIBE", SUBSCRIPTIONS),
+    ("PUNSUBSCRIBE", SUBSCRIPTIONS),
+    ("SUNSUBSCRIBE", SUBSCRIPTIONS),
+    ("MONITOR", ENDLESS),
+    ("SYNC", ENDLESS),
+    ("PSYNC", ENDLESS),
+    ("MULTI", TRANSACTIONS),
+    ("EXEC", TRANSACTIONS),
+    ("DISCARD", TRANSACTIONS),
+    ("WATCH", TRANSACTIONS),
+    ("QUIT", "remove this operation: connections are closed at the end"),
+    ("RESET", "remove this operation: it would log other operations out"),
+];
+const SUBSCRIPTIONS: &str = "remove this operation: messages of a subscription are no replies";
+const ENDLESS: &str = "remove this operation: it is not answered by one reply";
+const TRANSACTIONS: &str = "use EVAL: other operations share the connection";
+
+/// Compiles an operation of the plan.
+///
+/// Errors: every problem of its `redis` and `expect` tables and of its items
+pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
+    let scope = planned.scope();
+    let mut reader = Reader::new(&planned.table);
+    let words = words(&mut reader, scope);
+    if planned.table.get("command").is_none() {
+        reader.missing("command", "command = [\"PING\"]");
+    }
+    let session = session(&mut reader);
+    no_requests(&mut reader, planned);
+    let mut problems = reader.finish();
+    let mut rules = Vec::new();
+    if let Some(table) = &planned.expect {
+        let mut reader = Reader::new(table);
+        rules = expect::of_body(&mut reader, scope);
+        problems.extend(reader.finish());
+    }
+    no_captures(planned, &mut problems);
+    let items = expect::paths(planned, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let rows = planned.rows.clone();
+    Ok(Operation { session: Arc::new(session), words, rows, rules, items })
+}
+
+/// `command`: a list of words.
+fn words(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<Word> {
+    let nodes = reader.array("command").unwrap_or_default();
+    if let (Some(node), true) = (reader.node("command"), nodes.is_empty()) {
+        reader.problem(node.unlike("a list of words such as [\"GET\", \"key\"]"));
+    }
+    let texts: Vec<_> = nodes.iter().filter_map(|node| Some((text(reader, node)?, node))).collect();
+    if let Some((first, node)) = texts.first() {
+        let second = texts.get(1).map_or("", |(text, _)| text);
+        refuse(reader, first, second, node);
+    }
+    let mut words = Vec::new();
+    for (text, node) in &texts {
+        let Some(template) = template(reader, text, node.span, scope) else { continue };
+        words.push(match template.literal() {
+            Some(literal) => {
+                let mut bytes = Vec::new();
+                command::word(literal.as_bytes(), &mut bytes);
+                Word::Fixed(bytes)
+            }
+            None => Word::Template(template),
+        });
+    }
+    words
+}
+
+/// Refuses a command that would disturb other operations on the connection.
+fn refuse(reader: &mut Reader<'_>, first: &str, second: &str, node: &Node) {
+    let named = NOT_OF_A_LOAD.iter().find(|(name, _)| first.eq_ignore_ascii_case(name));
+    let replies = first.eq_ignore_ascii_case("CLIENT") && second.eq_ignore_ascii_case("REPLY");
+    let hint = named.map(|(_, hint)| *hint).or_else(|| replies.then_some(ENDLESS));
+    if let Some(hint) = hint {
+        let what = format!("`{first}` cannot be an operation");
+        let problem = Diagnostic::new(node.span, what, "operations share their connections");
+        reader.problem(problem.with_hint(hint));
+    }
+}
+
+/// `user`, `password` and `db`: the same for all operations of a connection.
+fn session(reader: &mut Reader<'_>) -> Session {
+    let user = fixed(reader, "user");
+    let password = fixed(reader, "password");
+    let auth = match (user, password) {
+        (user, Some((password, _))) => Some(Auth { user: user.map(|(user, _)| user), password }),
+        (Some((_, span)), None) => {
+            let problem =
+                Diagnostic::new(span, "`user` needs a `password`", "no password beside it");
+            reader.problem(problem.with_hint("add password = \"{{env.PASSWORD}}\""));
+            None
+        }
+        (None, None) => None,
+    };
+    let db = reader.integer("db").map_or(0, |(db, span)| {
+        u32::try_from(db).unwrap_or_else(|_| {
+            let what = format!("`db` must be 0 or more (got {db})");
+            reader.problem(Diagnostic::new(span, what, "the number of a database"));
+            0
+        })
+    });
+    Session { auth, db }
+}
+
+/// A text without placeholders.
+fn fixed(reader: &mut Reader<'_>, key: &str) -> Option<(String, plan::diagnostic::Span)> {
+    let (text, span) = reader.string(key)?;
+    match Template::compile(text, span, Scope::default()) {
+        Ok(template) => match template.literal() {
+            Some(literal) => return Some((literal.to_owned(), span)),
+            None => {
+                let what = format!("`{key}` differs from operation to operation");
+                let label = "it belongs to a whole connection";
+                reader.problem(Diagnostic::new(span, what, label));
+            }
+        },
+        Err(problems) => problems.into_iter().for_each(|problem| reader.problem(problem)),
+    }
+    None
+}
