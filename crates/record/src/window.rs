@@ -83,10 +83,10 @@ pub struct OperationWindow {
     #[serde(with = "crate::message")]
     pub service_time: Option<Histogram>,
     /// By intended start; `None` when empty.
-    #[serde(with = "crate::message")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::message")]
     pub first_event: Option<Histogram>,
     /// By finish; `None` when empty.
-    #[serde(with = "crate::message")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::message")]
     pub gap: Option<Histogram>,
 }
 
