@@ -18,6 +18,8 @@ use crate::protocol::{Dispatch, store_name};
 const GAP_SEEN_WITHIN: Duration = Duration::from_secs(4);
 /// Time limit for a report that is stored.
 const STORED_WITHIN: Duration = Duration::from_secs(30);
+/// How often reports are asked for: a request that was under way when NATS went away is lost.
+const ATTEMPTS: u32 = 4;
 /// Reports that wait here; the others wait at NATS.
 const WAITING: usize = 64;
 
@@ -59,6 +61,16 @@ impl Reports {
     ///
     /// Errors: there is no such run, or the servers refuse
     pub async fn receive(store: &RunStore, run: &str, first: u64) -> Result<Self, FleetError> {
+        let mut attempts = 1;
+        loop {
+            match Self::try_receive(store, run, first).await {
+                Err(_) if attempts < ATTEMPTS => attempts += 1,
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn try_receive(store: &RunStore, run: &str, first: u64) -> Result<Self, FleetError> {
         let stream = stream(store, run).await?;
         let ordered = pull::OrderedConfig {
             max_expires: GAP_SEEN_WITHIN,
