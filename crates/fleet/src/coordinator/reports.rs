@@ -146,7 +146,13 @@ impl From<&Message> for Received {
 }
 
 async fn stream(store: &RunStore, run: &str) -> Result<stream::Stream, FleetError> {
-    store.context.get_stream(store_name(run)).await.map_err(|error| failed(&error))
+    let mut attempts = 1;
+    loop {
+        match store.context.get_stream(store_name(run)).await {
+            Err(_) if attempts < ATTEMPTS => attempts += 1,
+            ended => return ended.map_err(|error| failed(&error)),
+        }
+    }
 }
 
 fn failed(error: &dyn Display) -> FleetError {
