@@ -18,7 +18,7 @@ use crate::protocol::{Dispatch, store_name};
 const GAP_SEEN_WITHIN: Duration = Duration::from_secs(4);
 /// Time limit for a report that is stored.
 const STORED_WITHIN: Duration = Duration::from_secs(30);
-/// How often reports are asked for: a request that was under way when NATS went away is lost.
+/// How often NATS is asked: a request that was under way when NATS went away is lost.
 const ATTEMPTS: u32 = 4;
 /// Reports that wait here; the others wait at NATS.
 const WAITING: usize = 64;
@@ -50,7 +50,7 @@ pub struct Kept {
 impl Kept {
     /// Errors: there is no such run, or the servers refuse
     pub async fn of(store: &RunStore, run: &str) -> Result<Self, FleetError> {
-        let stream = stream(store, run).await?;
+        let stream = repeated(async || stream(store, run).await).await?;
         let state = &stream.cached_info().state;
         Ok(Self { first: state.first_sequence, next: state.last_sequence + 1 })
     }
@@ -61,13 +61,7 @@ impl Reports {
     ///
     /// Errors: there is no such run, or the servers refuse
     pub async fn receive(store: &RunStore, run: &str, first: u64) -> Result<Self, FleetError> {
-        let mut attempts = 1;
-        loop {
-            match Self::try_receive(store, run, first).await {
-                Err(_) if attempts < ATTEMPTS => attempts += 1,
-                ended => return ended,
-            }
-        }
+        repeated(async || Self::try_receive(store, run, first).await).await
     }
 
     async fn try_receive(store: &RunStore, run: &str, first: u64) -> Result<Self, FleetError> {
@@ -146,11 +140,16 @@ impl From<&Message> for Received {
 }
 
 async fn stream(store: &RunStore, run: &str) -> Result<stream::Stream, FleetError> {
+    store.context.get_stream(store_name(run)).await.map_err(|error| failed(&error))
+}
+
+/// Asks until there is an answer; the last error after [`ATTEMPTS`].
+async fn repeated<T>(ask: impl AsyncFn() -> Result<T, FleetError>) -> Result<T, FleetError> {
     let mut attempts = 1;
     loop {
-        match store.context.get_stream(store_name(run)).await {
+        match ask().await {
             Err(_) if attempts < ATTEMPTS => attempts += 1,
-            ended => return ended.map_err(|error| failed(&error)),
+            ended => return ended,
         }
     }
 }

@@ -46,7 +46,7 @@ fn times_in_short(trial: &TrialSummary) -> Option<Table> {
         [(name("whole"), &whole.response_time), (name("without thinking"), &whole.service_time)]
     });
     let table = Table::new("journey-times", "Journey time", &["journey", "time"]);
-    times::compact_table(table, trial, "journeys", lines.collect())
+    times::compact_table(table, trial, "Of journeys that succeeded", lines.collect())
 }
 
 fn whole(trial: &TrialSummary) -> Option<Table> {

@@ -27,7 +27,7 @@ pub fn in_short(trial: &TrialSummary) -> Option<Table> {
     let table = Table::new("streams", "Streams of events", &["operation", "time"]);
     let lines = lines(trial, BRIEF)
         .map(|(operation, time, one)| (vec![operation.name.clone(), time.to_owned()], one));
-    noted(times::compact_table(table, trial, "operations", lines.collect())?)
+    times::compact_table(table, trial, NOTE, lines.collect())
 }
 
 /// Every time of the streams of a trial.
@@ -65,12 +65,6 @@ pub fn by_trial(summary: &Summary) -> Option<Table> {
         }
     }
     all
-}
-
-fn noted(table: Table) -> Option<Table> {
-    let legend = table.note.clone().unwrap_or_default();
-    let marks = legend.split_once(';').map_or("", |(_, marks)| marks);
-    Some(table.note(format!("{NOTE};{marks}.")))
 }
 
 /// The distributions of each operation with streams.

@@ -23,15 +23,15 @@ pub fn in_short(trial: &TrialSummary) -> Option<Table> {
         (vec![name.clone()], times)
     });
     let table = Table::new("times", title(trial), &["operation"]);
-    compact_table(table, trial, "operations", lines.collect())
+    compact_table(table, trial, "Of operations that succeeded", lines.collect())
 }
 
-/// Adds a line for each distribution that has values: its names, main quantiles and greatest value. `what`: what the
-/// values are of, in the plural.
+/// Adds a line for each distribution that has values: its names, main quantiles and greatest value. `about`: what the
+/// values are, for the beginning of the note.
 pub(super) fn compact_table(
     mut table: Table,
     trial: &TrialSummary,
-    what: &str,
+    about: &str,
     mut lines: Vec<(Vec<String>, &Distribution)>,
 ) -> Option<Table> {
     lines.retain(|(_, one)| one.count > 0);
@@ -53,7 +53,7 @@ pub(super) fn compact_table(
     }
     let grades: Vec<Grade> =
         lines.iter().flat_map(|(_, one)| quantiles.iter().filter_map(|&q| grade(one, q))).collect();
-    table.note = Some(legend(what, &grades));
+    table.note = Some(legend(about, &grades));
     table.unless_empty()
 }
 
@@ -88,11 +88,11 @@ fn interval(entry: &Quantile) -> String {
     }
 }
 
-fn legend(what: &str, grades: &[Grade]) -> String {
+fn legend(about: &str, grades: &[Grade]) -> String {
     let marks = [(Grade::Indicative, "; ~ indicative"), (Grade::Refused, "; ( ) not claimed")];
     let used = marks.into_iter().filter(|(grade, _)| grades.contains(grade)).map(|(_, text)| text);
     let marks: String = used.collect();
-    format!("Of {what} that succeeded; 95 % intervals{marks}")
+    format!("{about}; 95 % intervals{marks}")
 }
 
 /// Heading of a table of the main time.

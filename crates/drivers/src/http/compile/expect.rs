@@ -16,7 +16,7 @@ use crate::expect::json::Path;
 use crate::expect::pattern::Pattern;
 use crate::expect::rule::{AnswerRule, shown};
 use crate::http::stream::rules::StreamRules;
-use crate::table::{one_or_more, statuses, template};
+use crate::table::{no_captures, one_or_more, statuses, template};
 
 /// Reads the operation's expectations and items, adding to `problems`. `stream`: what its answers are, if streams.
 pub fn read(
@@ -57,8 +57,24 @@ pub fn read(
     expectation
 }
 
+/// What is expected of a body alone, and the paths of items, for protocols whose answers have nothing else; adding to
+/// `problems`.
+pub fn of_body_alone(
+    planned: &Operation,
+    problems: &mut Vec<Diagnostic>,
+) -> (Vec<AnswerRule>, Vec<Path>) {
+    let mut rules = Vec::new();
+    if let Some(table) = &planned.expect {
+        let mut reader = Reader::new(table);
+        rules = of_body(&mut reader, planned.scope());
+        problems.extend(reader.finish());
+    }
+    no_captures(planned, problems);
+    (rules, paths(planned, problems))
+}
+
 /// The paths of the operation's items, adding to `problems`.
-pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
+fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
     let mut paths = Vec::new();
     for item in &planned.items {
         if item.counts_events {
@@ -75,7 +91,7 @@ pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
 }
 
 /// Expectations of a body, for every protocol.
-pub fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
+fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
     let mut rules = Vec::new();
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {

@@ -15,7 +15,7 @@ use super::codec::command;
 use super::operation::{Operation, Word};
 use super::session::{Auth, Session};
 use crate::http::compile::expect;
-use crate::table::{no_captures, no_requests, template, text};
+use crate::table::{no_requests, template, text};
 
 /// Commands that change what a connection is, which operations share, or that are not answered by one reply.
 const NOT_OF_A_LOAD: [(&str, &str); 18] = [
@@ -55,14 +55,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let session = session(&mut reader);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
-    let mut rules = Vec::new();
-    if let Some(table) = &planned.expect {
-        let mut reader = Reader::new(table);
-        rules = expect::of_body(&mut reader, scope);
-        problems.extend(reader.finish());
-    }
-    no_captures(planned, &mut problems);
-    let items = expect::paths(planned, &mut problems);
+    let (rules, items) = expect::of_body_alone(planned, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }

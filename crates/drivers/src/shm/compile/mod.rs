@@ -16,7 +16,7 @@ use plan::units::{parse_duration, parse_size};
 use super::operation::Operation;
 use super::options::AnswerOptions;
 use crate::http::compile::expect;
-use crate::table::{no_captures, no_requests, template};
+use crate::table::{no_requests, template};
 
 /// The longest time for which a worker may leave everything else alone.
 const LONGEST_SPIN: Duration = Duration::from_millis(1);
@@ -39,14 +39,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let checksum = reader.boolean("checksum").unwrap_or(false);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
-    let mut rules = Vec::new();
-    if let Some(table) = &planned.expect {
-        let mut reader = Reader::new(table);
-        rules = expect::of_body(&mut reader, scope);
-        problems.extend(reader.finish());
-    }
-    no_captures(planned, &mut problems);
-    let items = expect::paths(planned, &mut problems);
+    let (rules, items) = expect::of_body_alone(planned, &mut problems);
     match body {
         Some(body) if problems.is_empty() => {
             let (rows, untimed) = (planned.rows.clone(), AtomicU64::new(0));
