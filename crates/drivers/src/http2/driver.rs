@@ -13,6 +13,7 @@ use http::uri::{Authority, Scheme};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::operation::Part;
+use plan::protocol::FileKey;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -54,6 +55,10 @@ impl Driver for Http2 {
     type Operation = Operation;
     type Connection = Connection;
     type Stream = StreamSlot;
+
+    fn files(&self) -> &'static [FileKey] {
+        &crate::http::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         crate::http::SPANS
