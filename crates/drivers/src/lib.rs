@@ -19,6 +19,7 @@ pub mod http2;
 pub mod redis;
 pub mod shm;
 pub mod smtp;
+pub mod websocket;
 
 pub use performing::run_together;
 
@@ -31,5 +32,6 @@ list::drivers! {
     "http2" => Http2(http2::driver::Http2, http2::probe::probe),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe),
     "redis" => Redis(redis::driver::Redis, redis::probe::probe),
+    "websocket" => WebSocket(websocket::driver::WebSocket, websocket::probe::probe),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe),
 }

@@ -55,17 +55,40 @@ impl Place {
     /// Cost:   O(n) time; no allocation for a path of names and indices
     pub fn find(&self, text: &[u8]) -> Found {
         match &self.steps {
-            Some(steps) => {
-                let mut deserializer = serde_json::Deserializer::from_slice(text);
-                let found = Walk(steps).deserialize(&mut deserializer);
-                found.ok().filter(|_| deserializer.end().is_ok()).unwrap_or(Found::Nothing)
-            }
-            None => {
-                let value = serde_json::from_slice::<Value>(text).ok();
-                let value = value.and_then(|value| self.path.value(&value).ok());
-                value.map_or(Found::Nothing, |value| classify(&value.to_string()))
-            }
+            Some(steps) => walk(steps, text).map_or(Found::Nothing, classify),
+            None => self.value(text).map_or(Found::Nothing, |raw| classify(&raw)),
         }
+    }
+
+    /// Whether this text stands there, or a number or truth value that is written so.
+    ///
+    /// Cost:   as for `find`, where the text has no escapes
+    pub fn reads(&self, text: &[u8], wanted: &[u8]) -> bool {
+        match &self.steps {
+            Some(steps) => walk(steps, text).is_some_and(|raw| reads(raw, wanted)),
+            None => self.value(text).is_some_and(|raw| reads(&raw, wanted)),
+        }
+    }
+
+    /// What stands there, as JSON.
+    fn value(&self, text: &[u8]) -> Option<String> {
+        let value = serde_json::from_slice::<Value>(text).ok()?;
+        self.path.value(&value).ok().map(|value| value.to_string())
+    }
+}
+
+/// What stands at the end of these steps, as written.
+fn walk<'t>(steps: &[Step], text: &'t [u8]) -> Option<&'t str> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let found = Walk(steps).deserialize(&mut deserializer).ok()?;
+    found.filter(|_| deserializer.end().is_ok())
+}
+
+fn reads(raw: &str, wanted: &[u8]) -> bool {
+    match raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(text) if !text.contains('\\') => text.as_bytes() == wanted,
+        Some(_) => serde_json::from_str(raw).is_ok_and(|text: String| text.as_bytes() == wanted),
+        None => raw.as_bytes() == wanted,
     }
 }
 
@@ -116,25 +139,25 @@ fn steps(path: &str) -> Option<Vec<Step>> {
 struct Walk<'p>(&'p [Step]);
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
-    type Value = Found;
+    type Value = Option<&'de str>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         if self.0.is_empty() {
-            return <&RawValue>::deserialize(deserializer).map(|raw| classify(raw.get()));
+            return <&'de RawValue>::deserialize(deserializer).map(|raw| Some(raw.get()));
         }
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Walk<'_> {
-    type Value = Found;
+    type Value = Option<&'de str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
-        let mut found = Found::Nothing;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
         let name = match self.0 {
             [Step::Member(name), ..] => name.as_str(),
             _ => "",
@@ -149,8 +172,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(found)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
-        let mut found = Found::Nothing;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
         for place in 0.. {
             let seen = match &self.0[0] {
                 Step::Element(wanted) if *wanted == place => {
@@ -165,28 +188,28 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(found)
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
     }
 
-    fn visit_i64<E: Error>(self, _: i64) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_str<E: Error>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Found, E> {
-        Ok(Found::Nothing)
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
     }
 }
 

@@ -9,3 +9,4 @@ mod http2;
 mod redis;
 mod shm;
 mod smtp;
+mod websocket;

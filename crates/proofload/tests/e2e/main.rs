@@ -46,3 +46,4 @@ mod steadiness;
 mod streams;
 mod systems;
 mod traces;
+mod websocket;

@@ -120,7 +120,7 @@ fn entries<'a>(reader: &mut Reader<'a>, key: &'static str) -> &'a [Entry] {
     reader.table(key).map_or(&[], |table| table.entries.as_slice())
 }
 
-pub(super) fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
+pub(crate) fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
     let what = format!("JSON path {:?}: {error}", shown(text));
     Diagnostic::new(span, what, "expected a path such as $.results[0].id")
 }

@@ -134,13 +134,19 @@ impl RequestDraft {
     fn read(reader: &mut Reader<'_>, scope: Scope<'_>, cookies: bool) -> Self {
         let content = payload::read(reader, scope);
         let method = read_method(reader, &content);
+        Self { method, content, cookies, ..Self::head(reader, scope) }
+    }
+
+    /// Reads a GET without a body: path, query, header fields and credentials.
+    pub fn head(reader: &mut Reader<'_>, scope: Scope<'_>) -> Self {
         let path = read_path(reader, scope);
         let query = query::read(reader, scope);
         let mut fields = fields::read(reader, scope);
         if let Some(value) = auth::read(reader, scope, &fields) {
             fields.push(Field { name: "authorization".to_owned(), value }, true);
         }
-        Self { method, path, query, fields, content, cookies, traced: false }
+        let (method, content) = ("GET".to_owned(), BodyContent::default());
+        Self { method, path, query, fields, content, cookies: false, traced: false }
     }
 
     /// Errors: the experiment sets the header that is ours

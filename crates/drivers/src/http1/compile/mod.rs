@@ -24,7 +24,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
 }
 
 /// Puts the head together, literal pieces joined.
-fn encode(draft: &RequestDraft) -> Request {
+pub fn encode(draft: &RequestDraft) -> Request {
     let mut head = Pieces::default();
     head.text(&draft.method);
     head.text(" ");
