@@ -16,6 +16,7 @@ pub mod table;
 pub mod http;
 pub mod http1;
 pub mod http2;
+pub mod nats;
 pub mod redis;
 pub mod shm;
 pub mod smtp;
@@ -31,5 +32,6 @@ list::drivers! {
     "http2" => Http2(http2::driver::Http2, http2::probe::probe),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe),
     "redis" => Redis(redis::driver::Redis, redis::probe::probe),
+    "nats" => Nats(nats::driver::Nats, nats::probe::probe),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe),
 }
