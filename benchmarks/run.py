@@ -8,9 +8,9 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, streams of events in streams.py.
+metrics that are scraped and sent in metrics.py, streams of events in streams.py, Redis and NATS in brokers.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams|brokers]
                  [--peer wrk] [--part origin]
 """
 
@@ -29,6 +29,7 @@ import sys
 import tempfile
 import time
 
+import brokers
 import edge
 import exchange
 import fleet
@@ -260,6 +261,7 @@ def machine():
         "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
         "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"], r"nghttp2/[\d.]+"),
         "ab": version(["ab", "-V"], r"Version [\d.]+"), "k6": version(["k6", "version"], r"k6 v[\d.]+"),
+        "redis-benchmark": version(["redis-benchmark", "--version"], r"[\d.]+\d"), "nats": version(["nats", "--version"], r"[\d.]+\d"),
         "postfix": version([shutil.which("postconf") or "/usr/sbin/postconf", "-h", "mail_version"], r"[\d.]+\d"),
         "nats-server": version([shutil.which("nats-server") or "/usr/sbin/nats-server", "--version"], r"[\d.]+\d"),
     }
@@ -305,6 +307,8 @@ def page(results):
         lines += live.page(results["live"])
     if "streams" in results:
         lines += streams.page(results["streams"])
+    if "brokers" in results:
+        lines += brokers.page(results["brokers"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
@@ -322,7 +326,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -340,6 +344,8 @@ def main():
         results["journeys"] = journeys.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "streams"):
         results["streams"] = streams.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "brokers"):
+        results["brokers"] = brokers.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "traceparent"):
         results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):

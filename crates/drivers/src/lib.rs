@@ -16,6 +16,7 @@ pub mod table;
 pub mod http;
 pub mod http1;
 pub mod http2;
+pub mod nats;
 pub mod redis;
 pub mod shm;
 pub mod smtp;
@@ -33,5 +34,6 @@ list::drivers! {
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe),
     "redis" => Redis(redis::driver::Redis, redis::probe::probe),
     "websocket" => WebSocket(websocket::driver::WebSocket, websocket::probe::probe),
+    "nats" => Nats(nats::driver::Nats, nats::probe::probe),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe),
 }

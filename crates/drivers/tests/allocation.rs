@@ -15,6 +15,8 @@ use drivers::http1::conversation::Conversation;
 use drivers::http1::driver::Http1;
 use drivers::http1::driver::Operation;
 use drivers::http2::driver::Http2;
+use drivers::nats::driver::Nats;
+use drivers::redis::driver::Redis;
 use drivers::smtp::driver::Smtp;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
@@ -213,6 +215,96 @@ async fn answer_streams(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
+/// Answers every read of a connection, which is one command, as this decides; allocates only at first.
+async fn answer_commands(
+    mut stream: TcpStream,
+    greeting: &[u8],
+    answer: impl AsyncFn(&[u8], &mut Vec<u8>),
+) {
+    let (mut heard, mut said) = (vec![0; 64 * 1024], greeting.to_vec());
+    loop {
+        if stream.write_all(&said).await.is_err() {
+            return;
+        }
+        match stream.read(&mut heard).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => {
+                said.clear();
+                answer(&heard[..read], &mut said).await;
+            }
+        }
+    }
+}
+
+/// `+OK` to each command, also to `HELLO`.
+async fn redis(_: &[u8], said: &mut Vec<u8>) {
+    said.extend_from_slice(b"+OK\r\n");
+}
+
+/// A `PONG` for a `PING`, and an acknowledgement for a message with an inbox.
+async fn nats(heard: &[u8], said: &mut Vec<u8>) {
+    if heard.ends_with(b"PING\r\n") {
+        said.extend_from_slice(b"PONG\r\n");
+        return;
+    }
+    let inbox = heard.split(|byte| *byte == b' ').nth(2).unwrap_or_default();
+    said.extend_from_slice(b"MSG ");
+    said.extend_from_slice(inbox);
+    said.extend_from_slice(b" 1 22\r\n{\"stream\":\"S\",\"seq\":1}\r\n");
+}
+
+/// What 300 operations allocate on one stream of a shared connection that has carried some.
+async fn allocations_of_broker<D: Driver>(
+    driver: D,
+    (protocol, table, greeting): (&str, &str, &[u8]),
+    answer: impl AsyncFn(&[u8], &mut Vec<u8>),
+) -> u64 {
+    let planned = planned::planned(protocol, table);
+    let compile = CompileContext { operation: &planned, targets: &[], wall_clock: "" };
+    let operation = driver.compile(compile).expect("it compiles");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let server = answer_commands(theirs.expect("a connection").0, greeting, answer);
+    let client = async {
+        let place = Address::Memory("broker".into());
+        let endpoint = Endpoint {
+            authority: "x".into(),
+            address: place,
+            tls: None,
+            upgrade: None,
+            is_web: false,
+        };
+        let mut exchange = Exchange::new(stand::Ticks::default());
+        let stream = Stream::Tcp(ours.expect("a connection"));
+        let connected = driver.connect(&operation, &endpoint, stream, &mut exchange).await;
+        let mut connected = connected.unwrap_or_else(|error| panic!("{error:?}"));
+        let task = connected.background.take().expect("a task that reads");
+        let mut stream = driver.open_stream(&mut connected.connection).expect("a stream");
+        let operations = async {
+            let mut before = 0;
+            for sequence in 0..330 {
+                if sequence == 30 {
+                    before = so_far();
+                }
+                exchange.clear(0);
+                driver.encode(&operation, &mut stream, &call(sequence));
+                let outcome = driver.perform(&operation, &mut stream, &mut exchange).await;
+                assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
+            }
+            so_far() - before
+        };
+        tokio::select! {
+            count = operations => count,
+            () = task => unreachable!("the connection outlives the client"),
+        }
+    };
+    tokio::select! {
+        count = client => count,
+        () = server => unreachable!("the server outlives the client"),
+    }
+}
+
 /// What so many operations allocate on one line of a kept connection that has carried some.
 async fn allocations_of_stream(table: &str, operations: u64) -> u64 {
     let planned = planned::planned("http2", table);
@@ -351,6 +443,21 @@ fn a_warm_operation_allocates_nothing() {
         for kind in ["size = \"1KiB\"", "size = \"100KiB\"", "body = \"{{bytes 500B}}\""] {
             let count = allocations_of_mail(&format!("{mail}{kind}")).await;
             assert_eq!(count, 0, "message of {kind}");
+        }
+        for command in ["[\"SET\", \"key:{{random 0..9}}\", \"{{bytes 100B}}\"]", "[\"PING\"]"] {
+            let table = format!("redis = {{ command = {command} }}");
+            let count = allocations_of_broker(Redis, ("redis", &table, b""), redis).await;
+            assert_eq!(count, 0, "command {command}");
+        }
+        for (action, each) in
+            [("publish", ", header = { a = \"{{nonce}}\" }"), ("request", ""), ("jetstream", "")]
+        {
+            let table = format!(
+                "nats = {{ {action} = \"a.{{{{random 0..9}}}}\", payload = \"{{{{bytes 100B}}}}\"{each} }}"
+            );
+            let greeting = b"INFO {\"headers\":true}\r\n";
+            let count = allocations_of_broker(Nats, ("nats", &table, greeting), nats).await;
+            assert_eq!(count, 0, "{table}");
         }
         // What h2 needs: the map of fields, what it makes of it, and its frames.
         for (table, each) in [

@@ -6,6 +6,7 @@ mod self_signed;
 
 mod http1;
 mod http2;
+mod nats;
 mod redis;
 mod shm;
 mod smtp;

@@ -42,11 +42,9 @@ impl<'a> Arms<'a> {
         // Unknown keys of the top level are reported once, by the caller.
         let mut reader = Reader::new(&tables);
         let problems = &mut self.problems;
-        let inputs = self.world.inputs;
-        let no_load = Table::default();
-        let mut load = load::read(reader.table("load").unwrap_or(&no_load), inputs, problems);
-        let target = reader.table("target");
-        let shared = target.map(|table| target::shared(table, self.world, problems));
+        let (world, no_load) = (self.world, Table::default());
+        let mut load = load::read(reader.table("load").unwrap_or(&no_load), world.inputs, problems);
+        let shared = reader.table("target").map(|table| target::shared(table, world, problems));
         let services = process::services(&reader.tables("service"), problems);
         let mut system = reader
             .table("system")

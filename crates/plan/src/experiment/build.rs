@@ -43,8 +43,7 @@ pub fn load(
     let root = resolve::folder(&root, world.inputs, &mut placed, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     placed.iter().for_each(|(text, written)| secrets.add_text(text, written));
-    confidential::headers(&root, &mut secrets);
-    confidential::credentials(&root, &mut secrets);
+    confidential::credentials(&root, world.known.protocols(), &mut secrets);
     let head = Head::read(&root, options, &mut problems);
     let mut built = Built::new(&root, world, &head, &mut problems);
     let adaptive = options.adaptive.then(|| {

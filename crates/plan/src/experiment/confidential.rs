@@ -9,39 +9,36 @@ use crate::secret::{Secrets, is_authorising, variable};
 const HEADERS: [&str; 2] = ["header", "metadata"];
 const SECRET: [&str; 2] = ["password", "token"];
 
-/// Notes credentials in headers that are written out in the file.
-pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
+/// Notes credentials that are written out in the tables of these protocols.
+pub(super) fn credentials(root: &Table, protocols: &[&str], secrets: &mut Secrets) {
     let settings = tables(root, "operation").flat_map(|table| &table.entries);
-    let fields = settings
-        .filter_map(|entry| as_table(&entry.node.value))
-        .flat_map(|table| HEADERS.iter().filter_map(|key| table.get(key)))
-        .filter_map(|header| as_table(&header.node.value))
-        .flat_map(|header| &header.entries);
-    for field in fields.filter(|field| is_authorising(&field.key)) {
-        let Some(value) = field.node.as_str() else { continue };
-        if is_new(value, secrets) {
-            secrets.add_header(&field.key, value);
+    let spoken = settings.filter(|entry| protocols.contains(&entry.key.as_str()));
+    for table in spoken.filter_map(|entry| as_table(&entry.node.value)) {
+        let fields = HEADERS.iter().filter_map(|key| as_table(&table.get(key)?.node.value));
+        for field in fields.flat_map(|header| &header.entries) {
+            header(field, secrets);
         }
-    }
-}
-
-/// Notes passwords and tokens that are written out in the file.
-pub(super) fn credentials(root: &Table, secrets: &mut Secrets) {
-    let settings = tables(root, "operation").flat_map(|table| &table.entries);
-    let auths = settings.filter_map(|entry| as_table(&entry.node.value)?.get("auth"));
-    for auth in auths.filter_map(|auth| as_table(&auth.node.value)) {
-        let pair = auth.get("basic").and_then(|basic| as_table(&basic.node.value));
-        let passwords = [Some(auth), pair].into_iter().flatten();
-        for password in passwords.filter_map(|table| table.get("password")) {
-            add("password", password, secrets);
-        }
-        auth.get("bearer").iter().for_each(|token| add("authorization", token, secrets));
-    }
-    let settings = tables(root, "operation").flat_map(|table| &table.entries);
-    for table in settings.filter_map(|entry| as_table(&entry.node.value)) {
+        let auth = table.get("auth").and_then(|auth| as_table(&auth.node.value));
+        auth.iter().for_each(|auth| authorization(auth, secrets));
         let texts = SECRET.iter().filter_map(|key| table.get(key));
         texts.for_each(|text| add(&text.key, text, secrets));
     }
+}
+
+fn header(field: &Entry, secrets: &mut Secrets) {
+    let value = field.node.as_str().filter(|_| is_authorising(&field.key));
+    if let Some(value) = value.filter(|value| is_new(value, secrets)) {
+        secrets.add_header(&field.key, value);
+    }
+}
+
+fn authorization(auth: &Table, secrets: &mut Secrets) {
+    let pair = auth.get("basic").and_then(|basic| as_table(&basic.node.value));
+    let passwords = [Some(auth), pair].into_iter().flatten();
+    for password in passwords.filter_map(|table| table.get("password")) {
+        add("password", password, secrets);
+    }
+    auth.get("bearer").iter().for_each(|token| add("authorization", token, secrets));
 }
 
 fn add(name: &str, entry: &Entry, secrets: &mut Secrets) {

@@ -309,6 +309,14 @@ fn a_password_beside_a_command_stands_in_no_output() {
 }
 
 #[test]
+fn what_is_only_called_as_a_secret_is_shown() {
+    let text =
+        HOME.replace("name = \"home\"", "name = \"home\"\nitems = { token = \"$.token_count\" }");
+    let written = serde_json::to_string(&plan(&text)).unwrap();
+    assert!(written.contains("$.token_count"), "{written}");
+}
+
+#[test]
 fn the_environment_is_used_and_never_written() {
     let text = HOME.replace(
         "http = { path = \"/\" }",

@@ -29,6 +29,7 @@ mod mail;
 mod mail_burst;
 mod mail_server;
 mod metrics;
+mod nats;
 mod page;
 mod parts;
 mod peers;

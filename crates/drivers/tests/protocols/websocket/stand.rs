@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drivers::websocket::driver::{Connection, Conversation, WebSocket};
 use drivers::websocket::operation::Operation;
-use engine::clock::{Clock as _, Virtual};
+use engine::clock::Virtual;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Address, Endpoint, Stream};
 use record::{FailureKind, Outcome};

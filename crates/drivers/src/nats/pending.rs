@@ -1,0 +1,218 @@
+//! What the streams of a connection wait for, and which answer belongs to which of them.
+//!
+//! A publication ends with the `PONG` to the `PING` behind it; these come in order. A request ends with the message
+//! whose subject holds its token.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::task::{Context, Waker};
+
+use super::codec::command::number;
+use super::codec::frame::{Message, digits};
+use super::codec::server_error;
+use super::failure::Failure;
+pub use super::input::Arrival;
+
+/// The subscription for replies.
+pub const INBOX_SID: u64 = 1;
+
+/// What ends an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The `PONG` to a `PING` that was sent with it.
+    Pong,
+    /// A message to its inbox.
+    Reply,
+}
+
+/// What all streams of a connection wait for.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// One for each `PING`, the oldest first.
+    due: VecDeque<DuePong>,
+    slots: Vec<Slot>,
+    tokens: u64,
+    unasked: u64,
+}
+
+#[derive(Debug)]
+struct DuePong {
+    /// The slot of its stream; none if the operation was given up.
+    slot: Option<usize>,
+    /// What the server said of it.
+    refusal: Option<Failure>,
+}
+
+/// What one stream waits for.
+#[derive(Debug, Default)]
+struct Slot {
+    is_taken: bool,
+    waits_for: Option<Ending>,
+    /// Grows from operation to operation of the connection.
+    token: u64,
+    subject: Vec<u8>,
+    done: Option<Result<Answer, Failure>>,
+    reply: Vec<u8>,
+    waker: Option<Waker>,
+}
+
+/// What ended an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// When it arrived.
+    pub arrival: Arrival,
+    /// Bytes of headers before the payload.
+    pub headers: usize,
+}
+
+impl Pending {
+    pub(super) fn take_slot(&mut self) -> usize {
+        let slots = &mut self.slots;
+        let free = slots.iter().position(|slot| !slot.is_taken).unwrap_or(slots.len());
+        if free == slots.len() {
+            slots.push(Slot::default());
+        }
+        slots[free].is_taken = true;
+        free
+    }
+
+    pub(super) fn release_slot(&mut self, slot: usize) {
+        let slot = &mut self.slots[slot];
+        let (reply, subject) = (mem::take(&mut slot.reply), mem::take(&mut slot.subject));
+        *slot = Slot { reply, subject, ..Slot::default() };
+    }
+
+    /// A new token for this slot, written as the last word of its inbox.
+    pub(super) fn token(&mut self, slot: usize, out: &mut Vec<u8>) {
+        self.tokens += 1;
+        self.slots[slot].token = self.tokens;
+        number(slot as u64, out);
+        out.push(b'-');
+        number(self.tokens, out);
+    }
+
+    pub(super) fn begin(&mut self, slot: usize, ending: Ending, subject: &[u8]) {
+        if ending == Ending::Pong {
+            self.due.push_back(DuePong { slot: Some(slot), refusal: None });
+        }
+        let slot = &mut self.slots[slot];
+        slot.subject.clear();
+        slot.subject.extend_from_slice(subject);
+        (slot.waits_for, slot.done) = (Some(ending), None);
+    }
+
+    /// Gives an operation up, if it has not ended.
+    pub(super) fn give_up(&mut self, slot: usize) {
+        let own = &mut self.slots[slot];
+        own.done = None;
+        if own.waits_for.take() == Some(Ending::Pong) {
+            let due = self.due.iter_mut().find(|due| due.slot == Some(slot));
+            due.into_iter().for_each(|due| due.slot = None);
+        }
+    }
+
+    /// How an operation has ended, its reply put into `reply`.
+    pub(super) fn take_done(
+        &mut self,
+        slot: usize,
+        reply: &mut Vec<u8>,
+    ) -> Option<Result<Answer, Failure>> {
+        let slot = &mut self.slots[slot];
+        let done = slot.done.take()?;
+        mem::swap(reply, &mut slot.reply);
+        Some(done)
+    }
+
+    /// A `PONG`; false if none is due.
+    pub(super) fn pong(&mut self, arrival: Arrival) -> bool {
+        let Some(due) = self.due.pop_front() else { return false };
+        if let Some(slot) = due.slot.map(|slot| &mut self.slots[slot]) {
+            slot.reply.clear();
+            slot.finish(due.refusal.map_or(Ok(Answer { arrival, headers: 0 }), Err));
+        }
+        true
+    }
+
+    /// A message; one that no operation waits for is skipped.
+    pub(super) fn message(&mut self, inbox: &[u8], message: &Message<'_>, arrival: Arrival) {
+        let token = message.subject.strip_prefix(inbox).and_then(parse_token);
+        let Some((slot, token)) = token.filter(|_| message.sid == INBOX_SID) else {
+            self.unasked += 1;
+            return;
+        };
+        // The reply to an operation that was given up, or a second one, finds no one waiting.
+        let slot = self.slots.get_mut(slot);
+        let waits = |slot: &&mut Slot| slot.token == token && slot.waits_for == Some(Ending::Reply);
+        let Some(slot) = slot.filter(waits) else { return };
+        slot.reply.clear();
+        slot.reply.extend_from_slice(message.headers);
+        slot.reply.extend_from_slice(message.payload);
+        slot.finish(Ok(Answer { arrival, headers: message.headers.len() }));
+    }
+
+    /// An error that the connection survives: it belongs to the oldest operation with the subject that it names.
+    pub(super) fn refuse(&mut self, error: &[u8]) {
+        let failure = Failure::refusal(error);
+        let subject = server_error::subject(error);
+        let oldest = self.due.front_mut().filter(|due| due.refusal.is_none());
+        let names = |slot: &Slot| subject.is_none_or(|subject| subject == slot.subject);
+        // The error for a publication comes before its `PONG`, and after those of earlier ones.
+        if let Some(due) = oldest
+            && due.slot.is_some_and(|slot| names(&self.slots[slot]))
+        {
+            due.refusal = Some(failure);
+            return;
+        }
+        let requests = self.slots.iter_mut().filter(|slot| slot.waits_for == Some(Ending::Reply));
+        if let Some(slot) = requests.filter(|slot| names(slot)).min_by_key(|slot| slot.token) {
+            slot.finish(Err(failure));
+        } else if let Some(due) = self.due.front_mut() {
+            due.refusal.get_or_insert(failure);
+        } else {
+            self.unasked += 1;
+        }
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.slots.iter().any(|slot| slot.waits_for.is_some())
+    }
+
+    /// How many `PONG`s are due for operations that were given up.
+    pub(super) fn given_up(&self) -> usize {
+        self.due.iter().filter(|due| due.slot.is_none()).count()
+    }
+
+    /// Messages and errors that no operation asked for.
+    pub(super) fn unasked(&self) -> u64 {
+        self.unasked
+    }
+
+    pub(super) fn sleep(&mut self, slot: usize, context: &Context<'_>) {
+        match &mut self.slots[slot].waker {
+            Some(known) => known.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+    }
+
+    pub(super) fn wake_all(&self) {
+        self.slots.iter().for_each(Slot::wake);
+    }
+}
+
+impl Slot {
+    fn finish(&mut self, done: Result<Answer, Failure>) {
+        (self.waits_for, self.done) = (None, Some(done));
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.waker.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+/// Slot and token from the last word of a subject.
+fn parse_token(word: &[u8]) -> Option<(usize, u64)> {
+    let at = memchr::memchr(b'-', word)?;
+    let slot = usize::try_from(digits(&word[..at])?).ok()?;
+    Some((slot, digits(&word[at + 1..])?))
+}
