@@ -43,7 +43,7 @@ pub enum Conversation {
     /// The opening of a socket.
     Open(Box<Opening>),
     /// A message and its answer.
-    Ask(AskStream),
+    Ask(Box<AskStream>),
 }
 
 impl WebSocket {
@@ -119,7 +119,7 @@ impl Driver for WebSocket {
         match connection {
             Connection::Fresh(opening) => opening.take().map(Conversation::Open),
             Connection::Open(socket, handshake) => {
-                let open = || Conversation::Ask(AskStream::open(socket, handshake));
+                let open = || Conversation::Ask(Box::new(AskStream::open(socket, handshake)));
                 socket.is_usable().then(open)
             }
         }
