@@ -13,6 +13,7 @@ pub mod single_stream;
 pub mod statuses;
 pub mod table;
 
+pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
@@ -29,6 +30,7 @@ mod planned;
 list::drivers! {
     "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
     "http2" => Http2(http2::driver::Http2, http2::probe::probe, ["http", "https"]),
+    "grpc" => Grpc(grpc::driver::Grpc, grpc::probe::probe, ["http", "https"]),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),
     "redis" => Redis(redis::driver::Redis, redis::probe::probe, ["redis", "rediss"]),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe, ["shm"]),
