@@ -8,9 +8,9 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, streams of events in streams.py.
+metrics that are scraped and sent in metrics.py, streams of events in streams.py, calls of gRPC beside ghz in grpc.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams|grpc]
                  [--peer wrk] [--part origin]
 """
 
@@ -33,6 +33,7 @@ import edge
 import exchange
 import fleet
 import front
+import grpc
 import journeys
 import live
 import mail
@@ -305,6 +306,8 @@ def page(results):
         lines += live.page(results["live"])
     if "streams" in results:
         lines += streams.page(results["streams"])
+    if results.get("grpc"):
+        lines += grpc.page(results["grpc"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
@@ -322,7 +325,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "grpc"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -340,6 +343,8 @@ def main():
         results["journeys"] = journeys.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "streams"):
         results["streams"] = streams.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "grpc"):
+        results["grpc"] = grpc.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "traceparent"):
         results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):
