@@ -28,10 +28,10 @@ pub use performing::run_together;
 mod planned;
 
 list::drivers! {
-    "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
-    "http2" => Http2(http2::driver::Http2, http2::probe::probe, ["http", "https"]),
-    "grpc" => Grpc(grpc::driver::Grpc, grpc::probe::probe, ["http", "https"]),
-    "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),
-    "redis" => Redis(redis::driver::Redis, redis::probe::probe, ["redis", "rediss"]),
-    "shm" => Shm(shm::driver::Shm, shm::probe::probe, ["shm"]),
+    "http" => Http1(http1::driver::Http1, http1::probe::probe),
+    "http2" => Http2(http2::driver::Http2, http2::probe::probe),
+    "grpc" => Grpc(grpc::driver::Grpc, grpc::probe::probe),
+    "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe),
+    "redis" => Redis(redis::driver::Redis, redis::probe::probe),
+    "shm" => Shm(shm::driver::Shm, shm::probe::probe),
 }

@@ -1,12 +1,11 @@
 //! From the list of protocols to one driver that speaks those of an arm.
 
-use engine::driver::CompileContext;
-use plan::diagnostic::Diagnostic;
-use plan::operation::TargetOf;
+use engine::driver::Driver;
+use plan::protocol::ProtocolTraits;
 
-/// Makes `protocol_names` and `AnyDriver` from lines `"name" => Variant(driver, probe, [schemes])`.
+/// Makes `protocol_names` and `AnyDriver` from lines `"name" => Variant(driver, probe)`.
 macro_rules! drivers {
-    ($($name:literal => $variant:ident($driver:path, $probe:path, [$($scheme:literal),+])),+ $(,)?) => {
+    ($($name:literal => $variant:ident($driver:path, $probe:path)),+ $(,)?) => {
         mod any {
             use std::any::Any;
 
@@ -15,7 +14,8 @@ macro_rules! drivers {
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
             use plan::document::Table;
-            use plan::operation::{ProtocolTraits, Part};
+            use plan::operation::Part;
+            use plan::protocol::ProtocolTraits;
             use record::{FailureKind, Outcome};
 
             use super::*;
@@ -35,16 +35,10 @@ macro_rules! drivers {
             }
 
             /// How this protocol is spoken.
-            pub fn manner(protocol: &str) -> ProtocolTraits<'_> {
+            pub fn protocol_traits(protocol: &str) -> ProtocolTraits {
                 match protocol {
-                    $($name => {
-                        let driver = <$driver>::default();
-                        let (alpn, multiplexes) = (driver.alpn(), driver.multiplexes());
-                        let (carries_traces, short_form) = (driver.carries_traces(), driver.short_form());
-                        let scheme = [$($scheme),+][0];
-                        ProtocolTraits { scheme, alpn, multiplexes, carries_traces, short_form }
-                    })+
-                    unknown => ProtocolTraits::plain(unknown),
+                    $($name => crate::list::traits(&<$driver>::default()),)+
+                    _ => ProtocolTraits::default(),
                 }
             }
 
@@ -55,9 +49,6 @@ macro_rules! drivers {
                     _ => Vec::new(),
                 }
             }
-
-            /// The schemes of addresses, and who speaks there.
-            const SCHEMES: &[(&str, &str)] = &[$($(($scheme, $name)),+),+];
 
             /// Place of each protocol in the list.
             #[derive(Debug, Clone, Copy)]
@@ -134,20 +125,12 @@ macro_rules! drivers {
                 }
 
                 fn compile(&self, compile: CompileContext<'_>) -> Result<AnyOperation, Vec<Diagnostic>> {
-                    let astray = crate::list::astray(&compile, SCHEMES);
-                    let compiled = match compile.operation.protocol.as_str() {
+                    match compile.operation.protocol.as_str() {
                         $($name => <$driver>::default().compile(compile).map(AnyOperation::$variant),)+
                         unknown => {
                             let what = format!("no protocol is called `{unknown}`");
                             let span = compile.operation.table.span;
                             Err(vec![Diagnostic::new(span, what, "in this operation")])
-                        }
-                    };
-                    match (compiled, astray) {
-                        (compiled, None) => compiled,
-                        (Ok(_), Some(problem)) => Err(vec![problem]),
-                        (Err(problems), Some(problem)) => {
-                            Err(problems.into_iter().chain([problem]).collect())
                         }
                     }
                 }
@@ -265,7 +248,7 @@ macro_rules! drivers {
         }
 
         pub use any::{
-            AnyConnection, AnyDriver, AnyOperation, AnyStream, manner, parts, protocol_names,
+            AnyConnection, AnyDriver, AnyOperation, AnyStream, parts, protocol_names, protocol_traits,
             span_names,
         };
     };
@@ -299,28 +282,14 @@ fn place(spans: &mut Vec<&'static str>, own: &[&'static str]) -> usize {
     })
 }
 
-/// An operation whose target is an address of other protocols.
-pub(crate) fn astray(compile: &CompileContext<'_>, schemes: &[(&str, &str)]) -> Option<Diagnostic> {
-    let CompileContext { operation, targets, .. } = compile;
-    let places = match &operation.target {
-        TargetOf::Fixed(place) => std::slice::from_ref(place),
-        TargetOf::ByRow(places) => places,
-    };
-    let mut urls = places.iter().filter_map(|place| Some(targets.get(*place)?.url.as_str()));
-    let url = urls.find(|url| {
-        let mut spoken = schemes.iter().filter(|(scheme, _)| {
-            url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"))
-        });
-        // An unknown scheme is an error when the target is resolved.
-        let first = spoken.next().map(|(_, protocol)| *protocol);
-        first.is_some_and(|first| {
-            first != operation.protocol && spoken.all(|(_, other)| *other != operation.protocol)
-        })
-    })?;
-    let protocol = operation.protocol.as_str();
-    let what = format!("an operation of `{protocol}` goes to {url}");
-    let own = schemes.iter().filter(|(_, name)| *name == protocol).map(|(scheme, _)| *scheme);
-    let own = own.map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(" or ");
-    let problem = Diagnostic::new(operation.table.span, what, "another protocol is spoken there");
-    Some(problem.with_hint(format!("its target begins with {own}")))
+/// What the plan needs to know of this driver's protocol.
+pub(crate) fn traits(driver: &impl Driver) -> ProtocolTraits {
+    ProtocolTraits {
+        schemes: driver.schemes(),
+        files: driver.files(),
+        alpn: driver.alpn(),
+        multiplexes: driver.multiplexes(),
+        carries_traces: driver.carries_traces(),
+        short_form: driver.short_form(),
+    }
 }

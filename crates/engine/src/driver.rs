@@ -10,6 +10,7 @@ use std::pin::Pin;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::operation::Part;
+use plan::protocol::{FileKey, Scheme, WEB};
 pub use plan::template::Call;
 use record::{FailureKind, Outcome};
 
@@ -48,6 +49,16 @@ pub trait Driver: Sized + Send + Sync + 'static {
     type Connection: 'static;
     /// A stream on a connection, which carries one operation at a time.
     type Stream: 'static;
+
+    /// The schemes of its addresses, the usual one first.
+    fn schemes(&self) -> &'static [Scheme] {
+        &WEB
+    }
+
+    /// Keys of its tables that name files.
+    fn files(&self) -> &'static [FileKey] {
+        &[]
+    }
 
     /// Names of the spans that this driver stamps, in order, after `connect` and `tls`.
     fn span_names(&self) -> &[&'static str];

@@ -363,6 +363,9 @@ fn number(path: impl AsRef<Path>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use plan::protocol::{Place, Scheme, WEB};
+    use plan::target::Target;
+
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -415,11 +418,13 @@ mod tests {
 
     #[test]
     fn a_connection_of_a_channel_holds_two_descriptors() {
-        let endpoint = |url: &str| {
-            let target = plan::target::Target { url: url.to_owned(), ..Default::default() };
+        const SHM: Scheme = Scheme { name: "shm", place: Place::Channel, credentials: "" };
+        let endpoint = |url: &str, schemes| {
+            let target = Target { url: url.to_owned(), schemes, ..Target::default() };
             Endpoint::resolve(&target).unwrap()
         };
-        let (http, shm) = (endpoint("http://127.0.0.1:1"), endpoint("shm:///run/x.shm"));
+        let http = endpoint("http://127.0.0.1:1", &WEB);
+        let shm = endpoint("shm:///run/x.shm", std::slice::from_ref(&SHM));
         assert_eq!(held(&[]), (1, 1), "an address that only the launcher will know");
         assert_eq!(held(std::slice::from_ref(&http)), (1, 1));
         assert_eq!(held(&[http, shm]), (3, 2));

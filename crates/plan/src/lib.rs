@@ -19,6 +19,7 @@ pub mod number;
 pub mod operation;
 pub mod printable;
 pub mod process;
+pub mod protocol;
 pub mod ramp;
 pub mod request_list;
 pub mod rows;

@@ -214,34 +214,6 @@ pub fn part_names(operations: &[Operation]) -> Vec<String> {
     names
 }
 
-/// The properties of a protocol that a plan needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProtocolTraits<'a> {
-    /// The scheme of its addresses.
-    pub scheme: &'a str,
-    /// The protocol that TLS must negotiate (ALPN), if there is one.
-    pub alpn: Option<&'static str>,
-    /// Whether a connection carries several operations at the same time.
-    pub multiplexes: bool,
-    /// Whether requests of this protocol can carry a trace id.
-    pub carries_traces: bool,
-    /// The key under which a list stands that is written in the place of its table.
-    pub short_form: Option<&'static str>,
-}
-
-impl<'a> ProtocolTraits<'a> {
-    /// The properties of a protocol of which only the name is known.
-    pub fn plain(protocol: &'a str) -> Self {
-        Self {
-            scheme: protocol,
-            alpn: None,
-            multiplexes: false,
-            carries_traces: false,
-            short_form: None,
-        }
-    }
-}
-
 /// A number read from the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Item {

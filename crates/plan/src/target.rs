@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use url::Url;
 
-/// The scheme of a shared-memory channel's address; the path of its Unix socket follows.
-pub const CHANNEL: &str = "shm://";
+use crate::protocol::{Place, Scheme, WEB};
 
 /// An address, and how to reach it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`); for a shared-memory
     /// channel `shm://` and a path.
@@ -29,12 +28,38 @@ pub struct Target {
     /// The protocol that TLS must negotiate (ALPN), if the operations' protocol has a name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpn: Option<&'static str>,
+    /// The schemes of the operations' protocol.
+    #[serde(skip)]
+    pub schemes: &'static [Scheme],
+}
+
+impl Default for Target {
+    /// A web site without an address.
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            connect_to: None,
+            unix_socket: None,
+            cacert: None,
+            cert: None,
+            key: None,
+            insecure: false,
+            alpn: None,
+            schemes: &WEB,
+        }
+    }
 }
 
 impl Target {
+    /// The scheme of its address, if its protocol knows it.
+    pub fn scheme(&self) -> Option<&'static Scheme> {
+        Scheme::of(&self.url, self.schemes)
+    }
+
     /// The Unix socket, if this is a shared-memory channel.
     pub fn channel(&self) -> Option<&Path> {
-        self.url.strip_prefix(CHANNEL).map(Path::new)
+        let scheme = self.scheme().filter(|scheme| scheme.place == Place::Channel)?;
+        Some(Path::new(&self.url[scheme.name.len() + "://".len()..]))
     }
 }
 

@@ -12,7 +12,8 @@ use engine::file;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::experiment::{BadSetting, Inputs, KnownNames, NoSystem, ReportedNames};
-use plan::operation::{Operation, Part, ProtocolTraits};
+use plan::operation::{Operation, Part};
+use plan::protocol::ProtocolTraits;
 use plan::target::Target;
 use record::FailureKind;
 
@@ -139,8 +140,8 @@ impl KnownNames for Installed {
         names
     }
 
-    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
-        drivers::manner(protocol)
+    fn traits(&self, protocol: &str) -> ProtocolTraits {
+        drivers::protocol_traits(protocol)
     }
 
     fn spans(&self, protocol: &str, table: &Table) -> &'static [&'static str] {

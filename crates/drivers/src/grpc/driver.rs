@@ -5,6 +5,7 @@ use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
+use plan::protocol::FileKey;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -32,6 +33,10 @@ impl Driver for Grpc {
     type Operation = Operation;
     type Connection = Connection;
     type Stream = CallStream;
+
+    fn files(&self) -> &'static [FileKey] {
+        &compile::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         super::SPANS

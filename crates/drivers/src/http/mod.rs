@@ -9,6 +9,7 @@
 //! Not here: the bytes of a version (see `http1`, `http2`), connecting and TLS (see `engine::transport`).
 
 use plan::document::Table;
+use plan::protocol::{FileForm, FileKey};
 
 pub mod address;
 pub mod answer;
@@ -29,6 +30,12 @@ pub mod request;
 pub mod server_timing;
 pub mod stream;
 pub mod traceparent;
+
+/// Keys that name files.
+pub(crate) const FILES: [FileKey; 2] = [
+    FileKey { key: "body_file", content: "body", form: FileForm::Text },
+    FileKey { key: "multipart", content: "multipart", form: FileForm::Parts },
+];
 
 /// Spans of an operation.
 pub(crate) const SPANS: &[&str] = &["first_byte", "redirects"];

@@ -8,6 +8,7 @@ use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::operation::Part;
+use plan::protocol::FileKey;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -39,6 +40,10 @@ impl Driver for Http1 {
     type Operation = Operation;
     type Connection = SingleStream<Conversation>;
     type Stream = Conversation;
+
+    fn files(&self) -> &'static [FileKey] {
+        &http::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         http::SPANS

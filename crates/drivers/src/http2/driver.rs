@@ -8,6 +8,7 @@ use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::operation::Part;
+use plan::protocol::FileKey;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -37,6 +38,10 @@ impl Driver for Http2 {
     type Operation = Operation;
     type Connection = Connection;
     type Stream = StreamSlot;
+
+    fn files(&self) -> &'static [FileKey] {
+        &crate::http::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         crate::http::SPANS

@@ -9,6 +9,7 @@ use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
+use plan::protocol::Scheme;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -50,6 +51,10 @@ impl Driver for Redis {
     type Operation = Operation;
     type Connection = SharedConnection;
     type Stream = CommandStream;
+
+    fn schemes(&self) -> &'static [Scheme] {
+        &super::SCHEMES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         super::SPANS

@@ -5,6 +5,8 @@
 //!
 //! Not here: connecting and TLS (see `engine::transport`), clusters, subscriptions.
 
+use plan::protocol::{Scheme, TlsUse};
+
 pub mod codec;
 pub mod compile;
 pub mod connection;
@@ -19,3 +21,10 @@ pub mod stream;
 pub const SPANS: &[&str] = &["first_byte"];
 /// Index of that one.
 pub const FIRST_BYTE: usize = 0;
+
+/// Schemes of its addresses.
+pub const SCHEMES: [Scheme; 2] = [
+    Scheme::at("redis", 6379, TlsUse::Never, CREDENTIALS),
+    Scheme::at("rediss", 6379, TlsUse::AtOnce, CREDENTIALS),
+];
+const CREDENTIALS: &str = "write user = \"…\" and password = \"{{env.NAME}}\" beside the command";

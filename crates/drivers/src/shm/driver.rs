@@ -7,6 +7,7 @@ use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
+use plan::protocol::{FileKey, Scheme};
 use record::{FailureKind, Outcome};
 
 use super::channel::Channel;
@@ -35,6 +36,14 @@ impl Driver for Shm {
     type Operation = Operation;
     type Connection = Connection;
     type Stream = Channel;
+
+    fn schemes(&self) -> &'static [Scheme] {
+        &super::SCHEMES
+    }
+
+    fn files(&self) -> &'static [FileKey] {
+        &super::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         super::SPANS

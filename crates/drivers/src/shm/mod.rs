@@ -13,6 +13,8 @@
 //!
 //! Not here: opening the Unix socket (see `engine::transport`), the channel itself (see `foundation/shm-channel`).
 
+use plan::protocol::{FileForm, FileKey, Place, Scheme};
+
 pub mod channel;
 pub mod compile;
 pub mod driver;
@@ -31,3 +33,11 @@ const READ: usize = 3;
 const THERE: usize = 4;
 const PRODUCER: usize = 5;
 const BACK: usize = 6;
+
+/// Schemes of its addresses.
+pub const SCHEMES: [Scheme; 1] =
+    [Scheme { name: "shm", place: Place::Channel, credentials: "remove them" }];
+
+/// Keys that name files.
+pub(crate) const FILES: [FileKey; 1] =
+    [FileKey { key: "body_file", content: "body", form: FileForm::Text }];

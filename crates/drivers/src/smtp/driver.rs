@@ -5,6 +5,7 @@ use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
+use plan::protocol::{FileKey, Scheme};
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -32,6 +33,14 @@ impl Driver for Smtp {
     type Operation = Operation;
     type Connection = SingleStream<Conversation>;
     type Stream = Conversation;
+
+    fn schemes(&self) -> &'static [Scheme] {
+        &super::SCHEMES
+    }
+
+    fn files(&self) -> &'static [FileKey] {
+        &super::FILES
+    }
 
     fn span_names(&self) -> &[&'static str] {
         span::NAMES

@@ -7,6 +7,8 @@
 //!
 //! Not here: connecting and TLS itself (see `engine::transport`), queues and retries, servers.
 
+use plan::protocol::{FileForm, FileKey, Scheme, TlsUse};
+
 pub mod buffered_stream;
 pub mod codec;
 pub mod compile;
@@ -20,3 +22,15 @@ pub mod operation;
 pub mod probe;
 pub mod session;
 pub mod span;
+
+/// Schemes of its addresses.
+pub const SCHEMES: [Scheme; 2] = [
+    Scheme::at("smtp", 25, TlsUse::Later, CREDENTIALS),
+    Scheme::at("smtps", 465, TlsUse::AtOnce, CREDENTIALS),
+];
+const CREDENTIALS: &str =
+    "write auth = { user = \"…\", password = \"{{env.NAME}}\" } in the operation";
+
+/// Keys that name files.
+pub(crate) const FILES: [FileKey; 1] =
+    [FileKey { key: "message_file", content: "message", form: FileForm::Text }];

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 
+use plan::protocol::{Place, Scheme, TlsUse, is_web};
 use plan::target::Target;
 use url::{Host, Url};
 
@@ -58,48 +59,8 @@ impl Address {
     }
 }
 
-/// The kind of address after a URL's scheme.
-#[derive(Debug, Clone, Copy)]
-enum SchemeKind {
-    /// A host.
-    Host {
-        /// Where it listens by default.
-        port: u16,
-        /// TLS from the first byte.
-        is_secure: bool,
-        /// TLS may follow.
-        upgrades: bool,
-    },
-    /// A path of this machine, for [`Address::Channel`].
-    Path,
-}
-
 /// Characters of an address in an answer that are shown.
 const SHOWN_LIMIT: usize = 300;
-
-/// Every supported scheme.
-const SCHEMES: [(&str, SchemeKind); 7] = [
-    ("http", SchemeKind::Host { port: 80, is_secure: false, upgrades: false }),
-    ("https", SchemeKind::Host { port: 443, is_secure: true, upgrades: false }),
-    ("smtp", SchemeKind::Host { port: 25, is_secure: false, upgrades: true }),
-    ("smtps", SchemeKind::Host { port: 465, is_secure: true, upgrades: false }),
-    ("redis", SchemeKind::Host { port: 6379, is_secure: false, upgrades: false }),
-    ("rediss", SchemeKind::Host { port: 6379, is_secure: true, upgrades: false }),
-    ("shm", SchemeKind::Path),
-];
-
-impl SchemeKind {
-    fn of(url: &Url) -> Result<Self, TransportError> {
-        let known = SCHEMES.iter().find(|(scheme, _)| *scheme == url.scheme());
-        known.map(|(_, place)| *place).ok_or_else(|| {
-            let names = SCHEMES.map(|(scheme, _)| scheme).join(", ");
-            TransportError::url(
-                url.as_str(),
-                &format!("unknown scheme `{}`; known: {names}", url.scheme()),
-            )
-        })
-    }
-}
 
 impl Endpoint {
     /// Resolves a target: parses its URL, queries the resolver once, reads certificates.
@@ -109,7 +70,7 @@ impl Endpoint {
     /// Errors: an invalid address, a name without an address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
         let url = parse(&target.url)?;
-        let SchemeKind::Host { port, is_secure, upgrades } = SchemeKind::of(&url)? else {
+        let Place::Host { port, tls: tls_use } = scheme(target, &url)?.place else {
             let path = target
                 .channel()
                 .ok_or_else(|| TransportError::url(&target.url, "the path is missing"))?;
@@ -130,7 +91,7 @@ impl Endpoint {
             (None, None) => Address::Tcp(by_family(lookup(&host, port)?)),
         };
         let tls = |wanted: bool| wanted.then(|| Tls::new(target, &host)).transpose();
-        let (tls, upgrade) = (tls(is_secure)?, tls(upgrades)?);
+        let (tls, upgrade) = (tls(tls_use == TlsUse::AtOnce)?, tls(tls_use == TlsUse::Later)?);
         let is_web = is_web(url.scheme());
         Ok(Self { authority, address, tls, upgrade, is_web })
     }
@@ -181,8 +142,12 @@ pub fn no_target(origin: &str) -> String {
     }
 }
 
-fn is_web(scheme: &str) -> bool {
-    matches!(scheme, "http" | "https")
+fn scheme(target: &Target, url: &Url) -> Result<&'static Scheme, TransportError> {
+    target.schemes.iter().find(|scheme| scheme.name == url.scheme()).ok_or_else(|| {
+        let names: Vec<_> = target.schemes.iter().map(|scheme| scheme.name).collect();
+        let what = format!("unknown scheme `{}`; known: {}", url.scheme(), names.join(", "));
+        TransportError::url(url.as_str(), &what)
+    })
 }
 
 impl fmt::Display for Endpoint {
@@ -271,10 +236,20 @@ fn lookup(host: &Host, port: u16) -> Result<Vec<SocketAddr>, TransportError> {
 
 #[cfg(test)]
 mod tests {
+    use plan::protocol::WEB;
+
     use super::*;
 
+    const SCHEMES: [Scheme; 5] = [
+        WEB[0],
+        WEB[1],
+        Scheme::at("smtp", 25, TlsUse::Later, ""),
+        Scheme::at("smtps", 465, TlsUse::AtOnce, ""),
+        Scheme { name: "shm", place: Place::Channel, credentials: "" },
+    ];
+
     fn target(url: &str) -> Target {
-        Target { url: url.to_owned(), ..Target::default() }
+        Target { url: url.to_owned(), schemes: &SCHEMES, ..Target::default() }
     }
 
     #[track_caller]
@@ -423,7 +398,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_is_refused_with_the_known_ones() {
         let error = Endpoint::resolve(&target("ftp://127.0.0.1/")).unwrap_err();
-        let reason = "unknown scheme `ftp`; known: http, https, smtp, smtps, redis, rediss, shm";
+        let reason = "unknown scheme `ftp`; known: http, https, smtp, smtps, shm";
         assert_eq!(error.to_string(), format!("target ftp://127.0.0.1/: {reason}"));
     }
 

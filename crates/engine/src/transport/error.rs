@@ -44,7 +44,7 @@ impl TransportError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Url { .. } => {
-                Some("write it as http://HOST:PORT, likewise https, smtp, smtps, or as shm:///PATH")
+                Some("write it as SCHEME://HOST:PORT, such as http://127.0.0.1:8080")
             }
             Self::Resolve { .. } => Some("check the spelling, or set `connect_to` to an address"),
             Self::Certificate { .. } => Some("give a readable file in PEM form"),

@@ -45,7 +45,8 @@ impl<'a> Arms<'a> {
         let inputs = self.world.inputs;
         let no_load = Table::default();
         let mut load = load::read(reader.table("load").unwrap_or(&no_load), inputs, problems);
-        let shared = reader.table("target").map(|table| target::shared(table, inputs, problems));
+        let target = reader.table("target");
+        let shared = target.map(|table| target::shared(table, self.world, problems));
         let services = process::services(&reader.tables("service"), problems);
         let mut system = reader
             .table("system")

@@ -5,11 +5,16 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Table, Value};
 use crate::secret::{Secrets, is_authorising, variable};
 
+/// Tables of protocols that hold header fields, and texts of theirs that no output may show.
+const HEADERS: [&str; 2] = ["header", "metadata"];
+const SECRET: [&str; 2] = ["password", "token"];
+
 /// Notes credentials in headers that are written out in the file.
 pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
     let settings = tables(root, "operation").flat_map(|table| &table.entries);
     let fields = settings
-        .filter_map(|entry| as_table(&entry.node.value)?.get("header"))
+        .filter_map(|entry| as_table(&entry.node.value))
+        .flat_map(|table| HEADERS.iter().filter_map(|key| table.get(key)))
         .filter_map(|header| as_table(&header.node.value))
         .flat_map(|header| &header.entries);
     for field in fields.filter(|field| is_authorising(&field.key)) {
@@ -33,8 +38,10 @@ pub(super) fn credentials(root: &Table, secrets: &mut Secrets) {
         auth.get("bearer").iter().for_each(|token| add("authorization", token, secrets));
     }
     let settings = tables(root, "operation").flat_map(|table| &table.entries);
-    let passwords = settings.filter_map(|entry| as_table(&entry.node.value)?.get("password"));
-    passwords.for_each(|password| add("password", password, secrets));
+    for table in settings.filter_map(|entry| as_table(&entry.node.value)) {
+        let texts = SECRET.iter().filter_map(|key| table.get(key));
+        texts.for_each(|text| add(&text.key, text, secrets));
+    }
 }
 
 fn add(name: &str, entry: &Entry, secrets: &mut Secrets) {

@@ -1,6 +1,6 @@
 //! Files that the tables of protocols name: their content takes the place of their names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,19 +8,25 @@ use base64::engine::general_purpose::STANDARD;
 use super::operation::Reading;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value};
+use crate::protocol::{FileForm, FileKey};
 
-/// Keys of a protocol's table that name files, and those that their content comes under.
-const FILES: [(&str, &str); 2] = [("body_file", "body"), ("message_file", "message")];
+/// Most files that one file may lead to.
+const SOURCES_LIMIT: usize = 1_000;
 
 impl Reading<'_> {
     /// Reads every file that this table of a protocol names.
-    pub(super) fn files(&mut self, table: &mut Table) {
-        for (key, text) in FILES {
-            self.file(table, key, text);
-        }
-        let multipart = table.entries.iter_mut().find(|entry| entry.key == "multipart");
-        if let Some(Entry { node: Node { value: Value::Table(parts), .. }, .. }) = multipart {
-            parts.entries.retain_mut(|part| self.parts(&mut part.node));
+    pub(super) fn files(&mut self, keys: &[FileKey], table: &mut Table) {
+        for key in keys {
+            match key.form {
+                FileForm::Parts => {
+                    let named = table.entries.iter_mut().find(|entry| entry.key == key.key);
+                    if let Some(Entry { node: Node { value: Value::Table(parts), .. }, .. }) = named
+                    {
+                        parts.entries.retain_mut(|part| self.parts(&mut part.node));
+                    }
+                }
+                _ => self.file(table, key),
+            }
         }
     }
 
@@ -46,10 +52,9 @@ impl Reading<'_> {
             self.problems.push(entry.node.unlike("the name of a file"));
             return false;
         };
-        match self.world.inputs.read(Path::new(&file)) {
+        match self.bytes(Path::new(&file)) {
             Ok(bytes) => entry.node.value = Value::String(STANDARD.encode(bytes)),
-            Err(error) => {
-                let message = format!("cannot read {file}: {error}");
+            Err(message) => {
                 self.problems.push(Diagnostic::new(entry.node.span, message, "named here"));
                 return false;
             }
@@ -64,41 +69,127 @@ impl Reading<'_> {
         true
     }
 
-    /// Puts the content of the files under `key` in the place of `text`, word for word: their braces are no
-    /// placeholders.
-    fn file(&mut self, table: &mut Table, key: &str, text: &str) {
-        let Some(at) = table.entries.iter().position(|entry| entry.key == key) else {
+    /// Puts the content of the files under this key in the place of their names.
+    fn file(&mut self, table: &mut Table, key: &FileKey) {
+        let Some(at) = table.entries.iter().position(|entry| entry.key == key.key) else {
             return;
         };
         // Taken out: were it left in after a problem, the driver would report it once more.
         let mut entry = table.entries.remove(at);
-        if table.get(text).is_some() {
-            let message = format!("`{text}` and `{key}` exclude each other");
+        if key.content != key.key && table.get(key.content).is_some() {
+            let message = format!("`{}` and `{}` exclude each other", key.content, key.key);
             return self.problems.push(Diagnostic::new(entry.key_span, message, "keep one"));
         }
         let before = self.problems.len();
-        match &mut entry.node.value {
-            Value::Array(nodes) => nodes.iter_mut().for_each(|node| self.content(node)),
-            _ => self.content(&mut entry.node),
+        match (key.form, &mut entry.node.value) {
+            (FileForm::Sources(named), _) => self.sources(&mut entry.node, named),
+            (form, Value::Array(nodes)) => {
+                nodes.iter_mut().for_each(|node| self.content(node, form));
+            }
+            (form, _) => self.content(&mut entry.node, form),
         }
         if self.problems.len() == before {
-            entry.key = text.to_owned();
+            entry.key = key.content.to_owned();
             table.entries.insert(at, entry);
         }
     }
 
     /// From the name of a file to its content.
-    fn content(&mut self, node: &mut Node) {
+    fn content(&mut self, node: &mut Node, form: FileForm) {
         let Some(file) = node.as_str() else {
             return self.problems.push(node.unlike("the name of a file"));
         };
-        let read = self.world.inputs.read(Path::new(file));
-        let text = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8 text"))
-        });
-        match text {
-            Ok(text) => node.value = Value::String(text.replace("{{", "{{{{")),
+        let content = match form {
+            FileForm::Base64 => self.bytes(Path::new(file)).map(|bytes| STANDARD.encode(bytes)),
+            _ => self.text(Path::new(file)).map(|text| text.replace("{{", "{{{{")),
+        };
+        match content {
+            Ok(text) => node.value = Value::String(text),
             Err(message) => self.problems.push(Diagnostic::new(node.span, message, "named here")),
         }
+    }
+
+    /// From the names of files to a list of them and of all files that they name, each `{ name, content }`.
+    fn sources(&mut self, node: &mut Node, named: fn(&str) -> Vec<String>) {
+        let span = node.span;
+        let nodes = match &node.value {
+            Value::Array(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut found = Vec::new();
+        for node in nodes {
+            let Some(file) = node.as_str() else {
+                self.problems.push(node.unlike("the name of a file"));
+                continue;
+            };
+            match self.text(Path::new(file)) {
+                Ok(text) => {
+                    self.sources_of(Source::new(file.into(), file, text), named, &mut found)
+                }
+                Err(message) => {
+                    self.problems.push(Diagnostic::new(node.span, message, "named here"));
+                }
+            }
+        }
+        let entry = |key: &str, text: String| Entry {
+            key: key.to_owned(),
+            key_span: span,
+            node: Node { span, value: Value::String(text) },
+        };
+        let table = |Source { name, text, .. }| {
+            // Their braces are no placeholders.
+            let entries = vec![entry("name", name), entry("content", text.replace("{{", "{{{{"))];
+            Node { span, value: Value::Table(Table { span, entries }) }
+        };
+        node.value = Value::Array(found.into_iter().map(table).collect());
+    }
+
+    /// Adds this file and those that it leads to. Each is called as others name it.
+    fn sources_of(&self, file: Source, named: fn(&str) -> Vec<String>, found: &mut Vec<Source>) {
+        let folders: Vec<PathBuf> = file.path.ancestors().skip(1).map(Path::to_owned).collect();
+        let mut next = found.len();
+        add(file, found);
+        while let Some(source) = found.get(next) {
+            for name in named(&source.text) {
+                let mut paths = folders.iter().map(|folder| folder.join(&name));
+                let read = |path: PathBuf| Some((self.text(&path).ok()?, path));
+                if let Some((text, path)) = paths.find_map(read) {
+                    add(Source::new(path, &name, text), found);
+                }
+            }
+            next += 1;
+        }
+    }
+
+    fn bytes(&self, file: &Path) -> Result<Vec<u8>, String> {
+        let read = self.world.inputs.read(file);
+        read.map_err(|error| format!("cannot read {}: {error}", file.display()))
+    }
+
+    fn text(&self, file: &Path) -> Result<String, String> {
+        let text = String::from_utf8(self.bytes(file)?);
+        text.map_err(|_| format!("{} is not UTF-8 text", file.display()))
+    }
+}
+
+/// A file of several that belong together.
+struct Source {
+    path: PathBuf,
+    name: String,
+    text: String,
+}
+
+impl Source {
+    fn new(path: PathBuf, name: &str, text: String) -> Self {
+        Self { path, name: name.to_owned(), text }
+    }
+}
+
+/// Adds a file, or gives the one that is there the name by which it is asked for now.
+fn add(source: Source, found: &mut Vec<Source>) {
+    if let Some(known) = found.iter_mut().find(|known| known.path == source.path) {
+        known.name = source.name;
+    } else if found.len() < SOURCES_LIMIT {
+        found.push(source);
     }
 }

@@ -307,7 +307,7 @@ pub(super) fn without_streams(
     known: &dyn KnownNames,
 ) -> Option<Diagnostic> {
     let entry = table?.get("streams").filter(|_| load.streams > 1)?;
-    let one = operations.iter().find(|one| !known.manner(&one.protocol).multiplexes)?;
+    let one = operations.iter().find(|one| !known.traits(&one.protocol).multiplexes)?;
     let message = format!(
         "{} streams on a connection, but `{}` carries one operation at a time",
         load.streams, one.protocol

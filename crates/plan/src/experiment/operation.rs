@@ -12,6 +12,7 @@ use crate::criterion::{TIMES, TOTAL};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Node, Reader, Table, Value};
 use crate::operation::{self, CONNECTING, Item, Operation, TargetOf};
+use crate::protocol::ProtocolTraits;
 use crate::request_list::{self, ListFormat};
 use crate::rows::Rows;
 use crate::target::{Target, split_url};
@@ -109,13 +110,13 @@ impl Reading<'_> {
         }
         let before = self.problems.len();
         let mut inner = std::mem::take(&mut operation.table);
-        self.files(&mut inner);
+        let traits = self.world.known.traits(&operation.protocol);
+        self.files(traits.files, &mut inner);
         if judged {
             self.templates(&inner, operation.scope());
         }
-        let manner = self.world.known.manner(&operation.protocol);
-        operation.multiplexes = manner.multiplexes;
-        operation.is_traced = self.traced && manner.carries_traces;
+        operation.multiplexes = traits.multiplexes;
+        operation.is_traced = self.traced && traits.carries_traces;
         operation.parts = self.world.known.parts(&operation.protocol, &inner);
         operation.table = inner;
         self.problems.extend(add_events(&mut operation));
@@ -196,7 +197,7 @@ impl Reading<'_> {
 
     /// A protocol's table, or the list in its place.
     fn own_table<'t>(&self, reader: &mut Reader<'t>, name: &str) -> Option<Cow<'t, Table>> {
-        let key = self.world.known.manner(name).short_form;
+        let key = self.world.known.traits(name).short_form;
         match (reader.node(name)?, key) {
             (node @ Node { span, value: Value::Array(_) }, Some(key)) => {
                 let entry = Entry { key: key.to_owned(), key_span: *span, node: node.clone() };
@@ -225,15 +226,15 @@ impl Reading<'_> {
 
     /// One target for all operations: its own, the file's, or the system's.
     fn fixed(&mut self, operation: &mut Operation, own: Option<&Node>, table: &Table) {
-        let inputs = self.world.inputs;
-        let manner = self.world.known.manner(&operation.protocol);
-        let entry = operation.table.get("url").filter(|_| manner.scheme == "http");
+        let world = self.world;
+        let traits = world.known.traits(&operation.protocol);
+        let entry = operation.table.get("url").filter(|_| traits.is_of_the_web());
         self.problems.extend(entry.and_then(|entry| without_host(&entry.node)));
         let url = entry.and_then(|entry| Some((split_url(entry.node.as_str()?)?.0, entry)));
         let target = match (own, url) {
-            (Some(node), None) => target::own(node, self.shared, inputs, self.problems),
+            (Some(node), None) => target::own(node, self.shared, world, self.problems),
             (None, Some((origin, entry))) => {
-                Some(target::at(origin, entry.node.span, self.shared, inputs, self.problems))
+                Some(target::at(origin, entry.node.span, self.shared, world, self.problems))
             }
             (Some(_), Some((_, entry))) => {
                 let what = "`url` and `target` exclude each other";
@@ -241,19 +242,21 @@ impl Reading<'_> {
                 self.problems.push(problem.with_hint("write `path` in its place"));
                 None
             }
-            (None, None) => self.shared.cloned().filter(|target| !target.url.is_empty()),
+            (None, None) => self.shared.cloned().filter(target::has_place),
         };
         let target = match target {
-            None if own.is_none() && self.system => Some(target::of_system(manner.scheme)),
+            None if own.is_none() && self.system => Some(target::of_system(traits.usual_scheme())),
             other => other,
         };
         if let Some(target) = target {
-            let target = Target { alpn: manner.alpn, ..target };
+            let target = target::spoken_to(target, &traits);
+            let span = operation.table.span;
+            self.problems.extend(target::astray(&target, &operation.protocol, span, world));
             operation.target = TargetOf::Fixed(self.place(target));
         } else if own.is_none() {
             let message = format!("operation `{}` has no target", operation.name);
             let problem = Diagnostic::new(table.span, message, "needs a target");
-            let example = format!("{}://127.0.0.1:8080", manner.scheme);
+            let example = format!("{}://127.0.0.1:8080", traits.usual_scheme());
             let hint = format!("add [target] with url = \"{example}\"");
             self.problems.push(problem.with_hint(hint));
         }
@@ -278,10 +281,10 @@ impl Reading<'_> {
         let Some((file, span)) = file else { return };
         match request_list::read(file, format, self.world.inputs) {
             Ok(list) => {
-                let alpn = self.world.known.manner(&operation.protocol).alpn;
+                let traits = self.world.known.traits(&operation.protocol);
                 let place = |entry: &request_list::ListedRequest| {
                     let elsewhere = target::elsewhere(entry.origin.clone(), self.shared);
-                    self.place(Target { alpn, ..elsewhere })
+                    self.place(target::spoken_to(elsewhere, &traits))
                 };
                 let places: Vec<usize> = list.iter().map(place).collect();
                 operation.target = TargetOf::ByRow(Arc::from(places));
@@ -291,21 +294,17 @@ impl Reading<'_> {
         }
     }
 
-    /// Targets that no operation names, in the manner of each version of HTTP that the operations speak.
+    /// Targets that no operation names, as each protocol of the web reaches them that the operations speak.
     pub(super) fn add_targets<'t>(
         &mut self,
         also: impl Iterator<Item = &'t Target>,
         operations: &[Operation],
     ) {
-        let manners =
-            operations.iter().map(|operation| self.world.known.manner(&operation.protocol));
-        let mut spoken: Vec<_> =
-            manners.filter(|manner| manner.scheme == "http").map(|manner| manner.alpn).collect();
-        spoken.sort_unstable();
-        spoken.dedup();
+        let spoken = operations.iter().map(|one| self.world.known.traits(&one.protocol));
+        let spoken: Vec<_> = spoken.filter(ProtocolTraits::is_of_the_web).collect();
         for target in also {
-            for &alpn in &spoken {
-                self.place(Target { alpn, ..target.clone() });
+            for traits in &spoken {
+                self.place(target::spoken_to(target.clone(), traits));
             }
         }
     }

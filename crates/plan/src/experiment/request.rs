@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
-use crate::operation::{Operation, Part, ProtocolTraits};
+use crate::operation::{Operation, Part};
 use crate::plan::Plan;
+use crate::protocol::{ProtocolTraits, Scheme};
 use crate::secret::Secrets;
 use crate::target::Target;
 
@@ -57,8 +58,13 @@ pub trait KnownNames {
     }
 
     /// The properties of a protocol.
-    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
-        ProtocolTraits::plain(protocol)
+    fn traits(&self, _protocol: &str) -> ProtocolTraits {
+        ProtocolTraits::default()
+    }
+
+    /// The schemes of all protocols; those of several protocols more than once.
+    fn schemes(&self) -> Vec<&'static Scheme> {
+        self.protocols().iter().flat_map(|name| self.traits(name).schemes).collect()
     }
 
     /// Names of the spans that a protocol stamps for an operation with this table, in addition to those of connecting.

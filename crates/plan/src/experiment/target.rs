@@ -4,10 +4,11 @@ use std::path::Path;
 
 use url::Url;
 
-use super::request::Inputs;
+use super::request::ExperimentContext;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
-use crate::target::{CHANNEL, Target, has_credentials, without_credentials};
+use crate::protocol::{Place, ProtocolTraits, Scheme, is_web};
+use crate::target::{Target, has_credentials, without_credentials};
 
 /// Keys that a channel must not have.
 const NOT_OF_A_CHANNEL: [&str; 6] =
@@ -23,18 +24,18 @@ pub(super) struct SharedTarget {
 /// Reads `[target]`.
 pub(super) fn shared(
     table: &Table,
-    inputs: &dyn Inputs,
+    world: ExperimentContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> SharedTarget {
     let mut reader = Reader::new(table);
-    let target = fields(&mut reader, table, inputs);
+    let target = fields(&mut reader, table, world);
     let listed = match reader.node("also") {
         Some(Node { value: Value::Array(nodes), .. }) => nodes.as_slice(),
         Some(node) => std::slice::from_ref(node),
         None => &[],
     };
     problems.extend(reader.finish());
-    let also = listed.iter().filter_map(|node| further(node, &target, inputs, problems)).collect();
+    let also = listed.iter().filter_map(|node| further(node, &target, world, problems)).collect();
     SharedTarget { target, also }
 }
 
@@ -42,17 +43,18 @@ pub(super) fn shared(
 fn further(
     node: &Node,
     shared: &Target,
-    inputs: &dyn Inputs,
+    world: ExperimentContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Target> {
     let before = problems.len();
-    let target = own(node, Some(shared), inputs, problems)?;
+    let target = own(node, Some(shared), world, problems)?;
     let scheme = target.url.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    let label = match (target.url.as_str(), scheme.as_str()) {
+    let label = match target.url.as_str() {
         _ if problems.len() > before => return None,
-        ("", _) => "add `url`",
-        (_, "http" | "https") => return Some(target),
-        (url, _) if url.starts_with('{') => return Some(target),
+        "" if target.unix_socket.is_some() => return Some(target),
+        "" => "add `url`",
+        _ if is_web(&scheme) => return Some(target),
+        url if url.starts_with('{') => return Some(target),
         _ => "expected http:// or https://",
     };
     problems.push(Diagnostic::new(node.span, "`also` takes addresses of web sites", label));
@@ -60,20 +62,21 @@ fn further(
 }
 
 /// Reads a `target` table.
-fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Target {
+fn read(table: &Table, world: ExperimentContext<'_>, problems: &mut Vec<Diagnostic>) -> Target {
     let mut reader = Reader::new(table);
-    let target = fields(&mut reader, table, inputs);
+    let target = fields(&mut reader, table, world);
     problems.extend(reader.finish());
     target
 }
 
-fn fields(reader: &mut Reader<'_>, table: &Table, inputs: &dyn Inputs) -> Target {
+fn fields(reader: &mut Reader<'_>, table: &Table, world: ExperimentContext<'_>) -> Target {
     let mut target = Target::default();
     if let Some((url, span)) = reader.string("url") {
-        target.url = address(url, span, inputs, reader);
+        target.url = address(url, span, world, reader);
     }
+    let scheme = Scheme::of(&target.url, world.known.schemes());
     let file = |key: &str, reader: &mut Reader<'_>| {
-        reader.string(key).map(|(path, _)| inputs.locate(Path::new(path)))
+        reader.string(key).map(|(path, _)| world.inputs.locate(Path::new(path)))
     };
     target.unix_socket = file("unix_socket", reader);
     target.cacert = file("cacert", reader);
@@ -86,15 +89,12 @@ fn fields(reader: &mut Reader<'_>, table: &Table, inputs: &dyn Inputs) -> Target
         let message = "`cert` and `key` belong together";
         reader.problem(Diagnostic::new(table.span, message, "only one of them is here"));
     }
-    if target.channel().is_some() {
+    if scheme.is_some_and(|scheme| scheme.place == Place::Channel) {
         for entry in NOT_OF_A_CHANNEL.iter().filter_map(|key| table.get(key)) {
             let message =
                 format!("`{}` has no effect on a channel, which needs only its path", entry.key);
             reader.problem(Diagnostic::new(entry.key_span, message, "remove this"));
         }
-    }
-    if target.url.is_empty() && target.unix_socket.is_some() && table.get("url").is_none() {
-        target.url = "http://localhost".to_owned();
     }
     target
 }
@@ -103,12 +103,12 @@ fn fields(reader: &mut Reader<'_>, table: &Table, inputs: &dyn Inputs) -> Target
 pub(super) fn own(
     node: &Node,
     shared: Option<&Target>,
-    inputs: &dyn Inputs,
+    world: ExperimentContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Target> {
     match &node.value {
-        Value::Table(table) => Some(read(table, inputs, problems)),
-        Value::String(url) => Some(at(url, node.span, shared, inputs, problems)),
+        Value::Table(table) => Some(read(table, world, problems)),
+        Value::String(url) => Some(at(url, node.span, shared, world, problems)),
         _ => {
             problems.push(node.unlike("an address such as http://127.0.0.1:8080, or a table"));
             None
@@ -121,12 +121,12 @@ pub(super) fn at(
     url: &str,
     span: Span,
     shared: Option<&Target>,
-    inputs: &dyn Inputs,
+    world: ExperimentContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Target {
     let empty = Table::default();
     let mut reader = Reader::new(&empty);
-    let url = address(url, span, inputs, &mut reader);
+    let url = address(url, span, world, &mut reader);
     problems.extend(reader.finish());
     elsewhere(url, shared)
 }
@@ -142,9 +142,48 @@ pub(super) fn of_system(scheme: &str) -> Target {
     Target { url: format!("{scheme}://{{system.{scheme}}}"), ..Target::default() }
 }
 
+/// The target as this protocol reaches it. A Unix socket needs no address beside it.
+pub(super) fn spoken_to(mut target: Target, traits: &ProtocolTraits) -> Target {
+    if target.url.is_empty() && target.unix_socket.is_some() {
+        target.url = format!("{}://localhost", traits.usual_scheme());
+    }
+    Target { alpn: traits.alpn, schemes: traits.schemes, ..target }
+}
+
+/// Whether it says where to connect.
+pub(super) fn has_place(target: &Target) -> bool {
+    !target.url.is_empty() || target.unix_socket.is_some()
+}
+
+/// An operation of this protocol whose target is an address of none or of another.
+pub(super) fn astray(
+    target: &Target,
+    protocol: &str,
+    span: Span,
+    world: ExperimentContext<'_>,
+) -> Option<Diagnostic> {
+    let url = &target.url;
+    if target.scheme().is_some() || !url.contains("://") || url.starts_with('{') {
+        return None;
+    }
+    let label = match Scheme::of(url, world.known.schemes()) {
+        Some(_) => "another protocol is spoken there",
+        None => "an unknown scheme",
+    };
+    let what = format!("an operation of `{protocol}` goes to {}", without_credentials(url));
+    let own = target.schemes.iter().map(|scheme| format!("{}://", scheme.name));
+    let hint = format!("its target begins with {}", own.collect::<Vec<_>>().join(" or "));
+    Some(Diagnostic::new(span, what, label).with_hint(hint))
+}
+
 /// Scheme, host and port, without a slash at the end; for a channel its path, relative to the
 /// file's folder. Placeholders of the launcher are kept.
-fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>) -> String {
+fn address(
+    text: &str,
+    span: Span,
+    world: ExperimentContext<'_>,
+    reader: &mut Reader<'_>,
+) -> String {
     let trimmed = text.trim_end_matches('/');
     if text.contains("{{") {
         let message = format!("unknown placeholder in `{text}`");
@@ -154,22 +193,24 @@ fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>)
     if text.contains('{') {
         return trimmed.to_owned();
     }
-    if let Some(path) = text.strip_prefix(CHANNEL) {
+    let scheme = Scheme::of(text, world.known.schemes());
+    if let Some(Scheme { name, .. }) = scheme.filter(|scheme| scheme.place == Place::Channel) {
+        let path = &text[name.len() + "://".len()..];
         if path.is_empty() {
             let message =
-                format!("expected an address such as shm:///run/users.shm, got \"{text}\"");
+                format!("expected an address such as {name}:///run/users.{name}, got \"{text}\"");
             reader.problem(Diagnostic::new(span, message, "expected the path of a Unix socket"));
         }
-        return format!("{CHANNEL}{}", inputs.locate(Path::new(path)).display());
+        return format!("{name}://{}", world.inputs.locate(Path::new(path)).display());
     }
-    if let Some(problem) = bad_address(text, span) {
+    if let Some(problem) = bad_address(text, span, scheme) {
         reader.problem(problem);
     }
     trimmed.to_owned()
 }
 
 /// The problem of an address without placeholders, if it has one.
-fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
+fn bad_address(text: &str, span: Span, scheme: Option<&Scheme>) -> Option<Diagnostic> {
     let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
         let shown = without_credentials(text);
         let message = format!("expected an address such as http://127.0.0.1:8080, got \"{shown}\"");
@@ -177,15 +218,7 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     };
     if has_credentials(&url) {
         let problem = Diagnostic::new(span, "an address holds credentials", "user or password");
-        let instead = match url.scheme() {
-            "smtp" | "smtps" => {
-                "write auth = { user = \"…\", password = \"{{env.NAME}}\" } in the operation"
-            }
-            "redis" | "rediss" => {
-                "write user = \"…\" and password = \"{{env.NAME}}\" beside the command"
-            }
-            _ => "send a header such as authorization instead",
-        };
+        let instead = scheme.map_or("remove them", |scheme| scheme.credentials);
         return Some(problem.with_hint(instead));
     }
     if url.port() == Some(0) {
@@ -196,11 +229,9 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     (!matches!(rest, "" | "/")).then(|| {
         let message = format!("a target is scheme, host and port, got \"{text}\"");
         let problem = Diagnostic::new(span, message, "has a path");
-        match url.scheme() {
-            "http" | "https" => {
-                problem.with_hint(format!("write path = \"{rest}\" in the operation"))
-            }
-            _ => problem,
+        match is_web(url.scheme()) {
+            true => problem.with_hint(format!("write path = \"{rest}\" in the operation")),
+            false => problem,
         }
     })
 }

@@ -7,9 +7,10 @@ use super::*;
 use crate::diagnostic::Colour;
 use crate::document::{self, Value};
 use crate::load::{ArrivalProcess, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
-use crate::operation::{Part, ProtocolTraits, RowOrder, TargetOf, part_names};
+use crate::operation::{Part, RowOrder, TargetOf, part_names};
 use crate::plan::Plan;
 use crate::process::{Ready, Start};
+use crate::protocol::{FileForm, FileKey, Place, ProtocolTraits, Scheme, TlsUse};
 use crate::template::Template;
 
 mod bad_input;
@@ -46,6 +47,9 @@ impl Memory {
             ("broken.csv", "a,b\n1,2\n3\n"),
             ("offsets.csv", "offset_ms\n0\n1.5\n1000\n"),
             ("accounts.csv", "user,password\nann,a1\nbob,b2\n"),
+            ("api/a/one.txt", "import b/two.txt\nimport lost.txt\n{{x}}"),
+            ("api/b/two.txt", "import a/one.txt\nimport three.txt"),
+            ("api/a/three.txt", "3"),
             ("targets.txt", "GET http://a:1/x\nGET http://b:2/y\n"),
         ];
         let env = [("TOKEN", "s3cr3t-token"), ("PIN", "7"), ("BRACES", "{{x}}")];
@@ -65,6 +69,22 @@ impl Inputs for Memory {
     }
 }
 
+const SMTP: [Scheme; 1] = [Scheme::at("smtp", 25, TlsUse::Later, "write auth")];
+const REDIS: [Scheme; 1] = [Scheme::at("redis", 6379, TlsUse::Never, "write user")];
+const SHM: [Scheme; 1] =
+    [Scheme { name: "shm", place: Place::Channel, credentials: "remove them" }];
+const FILES: [FileKey; 4] = [
+    FileKey { key: "body_file", content: "body", form: FileForm::Text },
+    FileKey { key: "message_file", content: "message", form: FileForm::Text },
+    FileKey { key: "multipart", content: "multipart", form: FileForm::Parts },
+    FileKey { key: "sources", content: "sources", form: FileForm::Sources(named) },
+];
+
+/// Every line after `import `.
+fn named(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.strip_prefix("import ")).map(str::to_owned).collect()
+}
+
 struct Build;
 
 impl KnownNames for Build {
@@ -72,20 +92,18 @@ impl KnownNames for Build {
         &["http", "http2", "smtp", "shm", "redis"]
     }
 
-    fn manner<'p>(&self, protocol: &'p str) -> ProtocolTraits<'p> {
+    fn traits(&self, protocol: &str) -> ProtocolTraits {
+        let web = ProtocolTraits::default();
         match protocol {
-            "http" => ProtocolTraits { carries_traces: true, ..ProtocolTraits::plain(protocol) },
-            "http2" => ProtocolTraits {
-                scheme: "http",
-                alpn: Some("h2"),
-                multiplexes: true,
-                carries_traces: true,
-                short_form: None,
-            },
-            "redis" => {
-                ProtocolTraits { short_form: Some("command"), ..ProtocolTraits::plain(protocol) }
+            "http" => ProtocolTraits { carries_traces: true, files: &FILES, ..web },
+            "http2" => {
+                let (alpn, multiplexes, carries_traces) = (Some("h2"), true, true);
+                ProtocolTraits { alpn, multiplexes, carries_traces, files: &FILES, ..web }
             }
-            other => ProtocolTraits::plain(other),
+            "smtp" => ProtocolTraits { schemes: &SMTP, files: &FILES, ..web },
+            "redis" => ProtocolTraits { schemes: &REDIS, short_form: Some("command"), ..web },
+            "shm" => ProtocolTraits { schemes: &SHM, ..web },
+            _ => web,
         }
     }
 
@@ -268,7 +286,8 @@ fn flags_win_over_the_file() {
 #[test]
 fn a_list_is_short_for_a_table_where_the_protocol_has_such_a_form() {
     let of = |value: &str| {
-        let table = &plan(&HOME.replace("http = { path = \"/\" }", value)).arms[0].operations[0];
+        let text = HOME.replace("http = { path = \"/\" }", value).replace("http://", "redis://");
+        let table = &plan(&text).arms[0].operations[0];
         (table.protocol.clone(), table.table.to_json())
     };
     let short = of("redis = [\"GET\", \"{{sequence}}\"]");
@@ -281,7 +300,8 @@ fn a_list_is_short_for_a_table_where_the_protocol_has_such_a_form() {
 #[test]
 fn a_password_beside_a_command_stands_in_no_output() {
     let redis = "redis = { command = [\"PING\"], user = \"u\", password = \"hunter22\" }";
-    let plan = plan(&HOME.replace("http = { path = \"/\" }", redis));
+    let text = HOME.replace("http = { path = \"/\" }", redis).replace("http://", "redis://");
+    let plan = plan(&text);
     let table = plan.arms[0].operations[0].table.to_json();
     assert_eq!(table["password"], "hunter22");
     assert!(!serde_json::to_string(&plan).unwrap().contains("hunter22"));

@@ -26,7 +26,7 @@ pub(super) fn untraced(root: &Table, arms: &[Arm], known: &dyn KnownNames) -> Op
     if operations.any(|operation| operation.is_traced) {
         return None;
     }
-    let able = known.protocols().iter().filter(|name| known.manner(name).carries_traces);
+    let able = known.protocols().iter().filter(|name| known.traits(name).carries_traces);
     let able: Vec<String> = able.map(|name| format!("`{name}`")).collect();
     let what = "no operation of this file can carry a trace id";
     let problem = Diagnostic::new(entry.key_span, what, "so this table has no effect");

@@ -15,6 +15,7 @@ use http::uri::PathAndQuery;
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Node, Reader, Value};
 use plan::operation::Operation as Planned;
+use plan::protocol::{FileForm, FileKey};
 use plan::template::Call;
 use plan::units::{SIZE, parse_size};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
@@ -34,6 +35,11 @@ use crate::table::no_requests;
 
 /// The key of methods that answer with a stream.
 pub const STREAM: &str = "stream";
+/// Keys that name files.
+pub const FILES: [FileKey; 2] = [
+    FileKey { key: "proto", content: "proto", form: FileForm::Sources(imports) },
+    FileKey { key: "protoset", content: "protoset", form: FileForm::Base64 },
+];
 /// Bytes of a message that is read, unless the file says otherwise; what other clients take.
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
 /// Rows whose messages are encoded beforehand, at most.

@@ -178,7 +178,8 @@ pub async fn connection<C: Clock>(
     exchange: &mut Exchange<C>,
 ) -> Result<Connection, (FailureKind, String)> {
     let url = format!("shm://{}", socket.display());
-    let endpoint = Endpoint::resolve(&Target { url, ..Target::default() }).unwrap();
+    let target = Target { url, schemes: &drivers::shm::SCHEMES, ..Target::default() };
+    let endpoint = Endpoint::resolve(&target).unwrap();
     let stream = Kernel.open(&endpoint, exchange).await?;
     Ok(Shm.connect(operation, &endpoint, stream, exchange).await?.connection)
 }

@@ -112,7 +112,7 @@ fn send_by(acceptor: TlsAcceptor, (scheme, way): (&str, Way), trust: Target) -> 
         let port = listener.local_addr().expect("a bound socket").port();
         let url = format!("{scheme}://localhost:{port}");
         let connect_to = Some(format!("127.0.0.1:{port}"));
-        let target = Target { url, connect_to, ..trust };
+        let target = Target { url, connect_to, schemes: &drivers::smtp::SCHEMES, ..trust };
         let endpoint = Endpoint::resolve(&target).expect("an endpoint");
         let mut exchange = Exchange::new(Real::start().expect("a clock"));
         let client = async {

@@ -44,8 +44,9 @@ fn files_of_a_multipart_body_are_read_as_they_are() {
 
 #[test]
 fn message_files_are_read_one_or_many_and_each_problem_points_at_its_name() {
+    let home = HOME.replace("http://127", "smtp://127");
     let with =
-        |files: &str| HOME.replace("http = { path = \"/\" }", &format!("smtp = {{ {files} }}"));
+        |files: &str| home.replace("http = { path = \"/\" }", &format!("smtp = {{ {files} }}"));
     let one = plan(&with("message_file = \"body.txt\"")).arms[0].operations[0].table.to_json();
     assert_eq!(one["message"], "a {{{{mustache}} {{{{{");
     let many = plan(&with("message_file = [\"body.txt\", \"offsets.csv\"]"));
@@ -70,4 +71,21 @@ fn credentials_of_http_that_are_written_out_stand_in_no_output() {
         assert!(!written.contains("hunter22") && written.contains("{{env."), "{written}");
         assert!(!plan.secrets.redact("dTpodW50ZXIyMg==").contains("aHVudGVyMjI"));
     }
+}
+
+#[test]
+fn a_file_brings_along_those_that_it_names_each_once_from_its_folder_or_one_above() {
+    let with = |files: &str| HOME.replace("path = \"/\"", &format!("sources = {files}"));
+    let plan = plan(&with("\"api/a/one.txt\""));
+    let table = plan.arms[0].operations[0].table.to_json();
+    let expected = serde_json::json!([
+        { "name": "a/one.txt", "content": "import b/two.txt\nimport lost.txt\n{{{{x}}" },
+        { "name": "b/two.txt", "content": "import a/one.txt\nimport three.txt" },
+        { "name": "three.txt", "content": "3" },
+    ]);
+    assert_eq!(table["sources"], expected);
+    let lost = read(&with("[\"api/a/one.txt\", \"nowhere.txt\", 3]"), &Options::default());
+    let lost = lost.unwrap_err();
+    assert!(lost.contains("cannot read nowhere.txt"), "{lost}");
+    assert!(lost.contains("expected the name of a file"), "{lost}");
 }
