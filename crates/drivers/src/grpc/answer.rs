@@ -107,7 +107,7 @@ impl CallStream {
             exchange.bytes_received += data.len() as u64;
             let mut deframer = std::mem::take(&mut kept.deframer);
             let taken = deframer.take(&data, limits, |message, length| {
-                kept.take(message, length, operation, keep, exchange)
+                kept.take((message, length), operation, keep, exchange)
             });
             kept.deframer = deframer;
             taken?;
@@ -156,11 +156,10 @@ impl CallStream {
 }
 
 impl Kept {
-    /// Takes a message, which came with the last read.
+    /// Takes a message and its length; it came with the last read.
     fn take<C: Clock>(
         &mut self,
-        message: &[u8],
-        length: usize,
+        (message, length): (&[u8], usize),
         operation: &Operation,
         keep: Keep<'_>,
         exchange: &mut Exchange<C>,
@@ -208,7 +207,7 @@ fn foreign(head: &Parts) -> Option<String> {
         let kind = String::from_utf8_lossy(kind);
         format!("content-type {:?}", plan::printable::shortened(&kind))
     });
-    Some(format!("no answer of gRPC, but HTTP status {} with {kind}", head.status.as_u16()))
+    Some(format!("not a gRPC answer: HTTP status {} with {kind}", head.status.as_u16()))
 }
 
 /// The failure that this error stands for; a reset has a status, too.

@@ -36,7 +36,7 @@ pub fn append(
 ) -> Result<(), Failure> {
     let message = DynamicMessage::decode(descriptor.clone(), bytes).map_err(|error| Failure {
         kind: FailureKind::Malformed,
-        detail: format!("the message is no {}: {error}", descriptor.full_name()),
+        detail: format!("the message is not a valid {}: {error}", descriptor.full_name()),
     })?;
     let options =
         SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);

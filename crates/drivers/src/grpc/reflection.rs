@@ -108,7 +108,9 @@ impl<C: Clock, N: Network> Server<'_, C, N> {
     /// The files of these services and all that they import.
     async fn files(&self, services: &[Json]) -> Result<Vec<u8>, String> {
         let names = services.iter().flat_map(|answer| list(answer, "services", "service"));
-        let names: Vec<&str> = names.filter_map(|service| service["name"].as_str()).collect();
+        let names = names.filter_map(|service| service["name"].as_str());
+        // Servers list this one and often cannot describe it.
+        let names: Vec<&str> = names.filter(|name| !name.starts_with("grpc.reflection.")).collect();
         if names.is_empty() || names.len() > SERVICES_LIMIT {
             return Err(format!("the server lists {} services", names.len()));
         }
@@ -222,7 +224,7 @@ impl Found {
             let bytes = file.as_str().and_then(|text| STANDARD.decode(text).ok());
             let bytes = bytes.unwrap_or_default();
             let file = FileDescriptorProto::decode(bytes.as_slice())
-                .map_err(|error| format!("what the server sent is no descriptor: {error}"))?;
+                .map_err(|error| format!("the server sent an invalid descriptor: {error}"))?;
             if self.files.contains_key(file.name()) {
                 continue;
             }
@@ -329,7 +331,7 @@ mod tests {
             Found::default().take(&[answer(many)]).unwrap_err().contains("more than 2000 files")
         );
         let nonsense = answer(vec![Json::from(STANDARD.encode(b"\xff\xff"))]);
-        assert!(Found::default().take(&[nonsense]).unwrap_err().contains("no descriptor"));
+        assert!(Found::default().take(&[nonsense]).unwrap_err().contains("invalid descriptor"));
         let mut endless = Found::default();
         for number in 0..FILES_LIMIT {
             endless

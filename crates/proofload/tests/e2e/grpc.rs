@@ -1,4 +1,4 @@
-//! Calls to a server of gRPC that nobody here wrote (grpcio).
+//! Calls to a server that is not ours: Python's grpcio.
 
 use std::fs;
 
@@ -57,7 +57,7 @@ fn all_kinds_of_call_are_made_and_statuses_are_counted_by_name() {
             "add",
             "method = \"shop.Cart/Add\", message = { id = \"{{sequence}}\", count = 21, size = \"LARGE\", tags = [\"a\"] }, \
              metadata = { x-user = \"{{sequence}}\" }, deadline = \"20s\"",
-            "expect = { json = { \"$.id\" = \"{{sequence}}\", \"$.size\" = \"LARGE\", \"$.seen.x-user\" = \"{{sequence}}\" }, \
+            "expect = { json = { \"$.id\" = \"{{sequence}}\", \"$.size\" = \"LARGE\", \"$.seen['x-user']\" = \"{{sequence}}\" }, \
              contains = \"tags\" }\nitems = { count = \"$.count\" }",
         ),
         operation(
@@ -126,7 +126,7 @@ fn a_deadline_is_the_servers_to_keep() {
     assert_accounting(trial);
     let slow = of(trial, "slow");
     assert_eq!(slow.statuses.get("DEADLINE_EXCEEDED"), Some(&slow.failed), "{:?}", slow.failures);
-    assert!(slow.failed > 0 && slow.service_time.min_ns >= 49_000_000, "{:?}", slow.service_time);
+    assert_eq!((slow.succeeded, slow.failed), (0, 40));
 }
 
 #[test]

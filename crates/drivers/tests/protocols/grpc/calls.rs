@@ -108,7 +108,7 @@ fn rules_and_items_read_the_answer_as_json() {
     assert_eq!(exchange.items, [0.0], "a default value is there");
     let (outcome, exchange) = answered(&add, Answered::ok(b"\0\0\0\0\x01\xff"));
     assert_eq!(outcome, Outcome::Failed(FailureKind::Malformed));
-    assert!(exchange.detail.expect("why").starts_with("the message is no shop.Item: "));
+    assert!(exchange.detail.expect("why").starts_with("the message is not a valid shop.Item: "));
     let blind = operation("Add", "");
     assert_eq!(answered(&blind, Answered::ok(b"\0\0\0\0\x01\xff")).0, Outcome::Succeeded);
 }

@@ -91,7 +91,8 @@ fn found(
 }
 
 fn services() -> Vec<u8> {
-    field(6, &field(1, &field(1, b"shop.Cart")))
+    let service = |name: &[u8]| field(1, &field(1, name));
+    field(6, &[service(b"shop.Cart"), service(b"grpc.reflection.v1.ServerReflection")].concat())
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn a_server_that_lies_is_not_believed() {
     let looping = with(|| files(&[file("a.proto", &["cart.proto"], false)]));
     assert_eq!(looping.unwrap_err(), "a.proto imports itself");
     let nonsense = with(|| files(&[b"\xff".to_vec()]));
-    assert!(nonsense.unwrap_err().starts_with("what the server sent is no descriptor"));
+    assert!(nonsense.unwrap_err().starts_with("the server sent an invalid descriptor"));
     let services = with(services);
     assert_eq!(services.unwrap_err(), "the server did not send a.proto, which it was asked for");
 }

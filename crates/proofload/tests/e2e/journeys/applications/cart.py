@@ -54,7 +54,7 @@ def add(item, context):
         if context.add_callback(over.set):
             over.wait()
     seen = {key: value for key, value in context.invocation_metadata() if key.startswith("x-")}
-    context.set_trailing_metadata((("x-added", item.id),))
+    context.set_trailing_metadata((("x-added", str(item.count)),))
     return Item(id=item.id, count=2 * item.count, size=item.size, tags=item.tags, seen=seen)
 
 
