@@ -20,7 +20,7 @@ pub struct CallStream {
     /// The request of that call, or why it cannot be sent.
     pub(super) prepared: Result<PreparedRequest, String>,
     pub(super) buffers: RenderBuffers,
-    pub(super) kept: Kept,
+    pub(super) kept: Box<Kept>,
 }
 
 /// What is kept of an answer.
@@ -48,7 +48,7 @@ pub struct Kept {
 impl CallStream {
     /// A stream of this connection.
     pub fn new(handle: ConnectionHandle) -> Self {
-        let (buffers, kept) = (RenderBuffers::default(), Kept::default());
+        let (buffers, kept) = (RenderBuffers::default(), Box::default());
         Self { handle, call: Call::default(), prepared: Err(String::new()), buffers, kept }
     }
 }

@@ -12,7 +12,7 @@ use crate::statuses::Statuses;
 pub struct StreamRules {
     /// What an event is.
     pub format: Format,
-    /// Index of the first of its spans ([`super::SPANS`]) among the driver's own.
+    /// Index of its first span, `first_event`, among the driver's own.
     pub spans: usize,
     /// Statuses whose answers are streams.
     pub statuses: Statuses,

@@ -22,7 +22,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
-    [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes(), message].concat()
+    [&[0][..], &u32::try_from(message.len()).expect("it is short").to_be_bytes(), message].concat()
 }
 
 /// The requests of a body: number of the field, and text.

@@ -39,10 +39,11 @@ fn timed<T>(
                 async move {
                     let began_at = clock.now();
                     let head = http::Response::builder().header(GRPC[0].0, GRPC[0].1).body(());
-                    let mut send = respond.send_response(head.unwrap(), false).unwrap();
+                    let mut send =
+                        respond.send_response(head.expect("a head"), false).expect("a client");
                     for ms in at {
                         clock.sleep_until(began_at + ms * MS).await;
-                        send.send_data(Bytes::from_static(ITEM), false).unwrap();
+                        send.send_data(Bytes::from_static(ITEM), false).expect("a client");
                     }
                     end(&mut send);
                 }
