@@ -170,3 +170,14 @@ fn a_server_with_reflection_describes_itself() {
     let (_, trial) = run(&lab, &experiment(&application.url, "", &add));
     assert_eq!(trial.accounting.succeeded, 800, "{:?}", trial.total.failures);
 }
+
+#[test]
+fn a_file_that_cannot_be_read_is_reported_once() {
+    let lab = Lab::new();
+    let add = operation("add", "method = \"shop.Cart/Add\"", "");
+    lab.write("grpc.toml", &experiment("http://127.0.0.1:1", "", &add));
+    let checked = lab.proofload(&["check", "grpc.toml"]);
+    assert_eq!(checked.code, 2, "{checked:?}");
+    assert!(checked.stderr.contains("cannot read cart.proto"), "{}", checked.stderr);
+    assert_eq!(checked.stderr.matches("error: ").count(), 1, "{}", checked.stderr);
+}

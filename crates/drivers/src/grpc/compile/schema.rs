@@ -31,6 +31,10 @@ pub fn read_set(bytes: &[u8]) -> Result<DescriptorPool, String> {
 /// `proto` or `protoset`, one of them.
 pub fn read(reader: &mut Reader<'_>) -> Option<DescriptorPool> {
     let (proto, set) = (reader.entry("proto"), reader.entry("protoset"));
+    // Files that cannot be read have been reported.
+    if [proto, set].into_iter().flatten().any(|entry| entry.node.as_str() == Some("")) {
+        return None;
+    }
     match (proto, set) {
         (Some(_), Some(set)) => {
             let what = "`proto` and `protoset` exclude each other";
