@@ -8,9 +8,10 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, streams of events in streams.py, Redis and NATS in brokers.py.
+metrics that are scraped and sent in metrics.py, streams of events in streams.py, Redis and NATS in brokers.py,
+calls of gRPC beside ghz in grpc.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams|brokers]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams|brokers|grpc]
                  [--peer wrk] [--part origin]
 """
 
@@ -34,6 +35,7 @@ import edge
 import exchange
 import fleet
 import front
+import grpc
 import journeys
 import live
 import mail
@@ -309,6 +311,8 @@ def page(results):
         lines += streams.page(results["streams"])
     if "brokers" in results:
         lines += brokers.page(results["brokers"])
+    if results.get("grpc"):
+        lines += grpc.page(results["grpc"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
@@ -326,7 +330,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers", "grpc"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -346,6 +350,8 @@ def main():
         results["streams"] = streams.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "brokers"):
         results["brokers"] = brokers.measure(sys.modules[__name__], asked.rounds, asked.requests)
+    if asked.only in (None, "grpc"):
+        results["grpc"] = grpc.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "traceparent"):
         results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):

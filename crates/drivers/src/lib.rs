@@ -13,6 +13,7 @@ pub mod single_stream;
 pub mod statuses;
 pub mod table;
 
+pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
@@ -31,6 +32,7 @@ mod planned;
 list::drivers! {
     "http" => Http1(http1::driver::Http1, http1::probe::probe),
     "http2" => Http2(http2::driver::Http2, http2::probe::probe),
+    "grpc" => Grpc(grpc::driver::Grpc, grpc::probe::probe),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe),
     "redis" => Redis(redis::driver::Redis, redis::probe::probe),
     "websocket" => WebSocket(websocket::driver::WebSocket, websocket::probe::probe),

@@ -38,7 +38,7 @@ pub fn no_captures(planned: &Operation, problems: &mut Vec<Diagnostic>) {
     for capture in &planned.captures {
         let what = format!("`{}` cannot be captured from {}", capture.name, planned.protocol);
         let problem = Diagnostic::new(capture.span, what, "remove this");
-        problems.push(problem.with_hint("answers of http and http2 can be captured from"));
+        problems.push(problem.with_hint("answers of http, http2 and grpc can be captured from"));
     }
 }
 

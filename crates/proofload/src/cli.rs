@@ -52,6 +52,8 @@ pub enum Command {
     Audit(AuditArgs),
     /// Start a system, or list those that are found
     Serve(ServeArgs),
+    /// Write the descriptors of a gRPC server that offers reflection
+    Reflect(ReflectArgs),
     /// Explain a finding, a term or an exit code
     Explain(ExplainArgs),
 }
@@ -432,6 +434,26 @@ pub struct ServeArgs {
     /// One setting of the system; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "system")]
     pub set: Vec<String>,
+}
+
+/// `proofload reflect`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload reflect http://127.0.0.1:50051 > shop.pb\n  proofload reflect https://shop.example --cacert ca.pem > shop.pb"
+)]
+pub struct ReflectArgs {
+    /// Its address, such as http://127.0.0.1:50051
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Connect to this address instead of the URL's
+    #[arg(long, value_name = "HOST:PORT")]
+    pub connect_to: Option<String>,
+    /// Trust this certificate authority, or this certificate of the server itself (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long)]
+    pub insecure: bool,
 }
 
 /// `proofload explain`.

@@ -15,6 +15,11 @@ fn experiments_in_documents_are_sound() {
     programs::ready();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("a page can be read");
+        if let Some(proto) =
+            text.split("```proto\n").nth(1).and_then(|rest| rest.split("```").next())
+        {
+            std::fs::write(folder.join("shop.proto"), proto).expect("a file can be written");
+        }
         for experiment in experiments(&text) {
             checked += 1;
             let file = folder.join(format!("{checked}.toml"));

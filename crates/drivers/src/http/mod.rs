@@ -48,22 +48,14 @@ pub(crate) const REDIRECTS: usize = 1;
 pub(crate) const STREAM_SPANS: &[&str] = &[
     SPANS[FIRST_BYTE],
     SPANS[REDIRECTS],
-    "first_event",
-    "last_event",
-    "gap",
-    "longest_gap",
-    "mean_gap",
+    stream::SPANS[0],
+    stream::SPANS[1],
+    stream::SPANS[2],
+    stream::SPANS[3],
+    stream::SPANS[4],
 ];
-/// Index of the time to the first event.
-pub(crate) const FIRST_EVENT: usize = 2;
-/// Index of the time to the last event.
-pub(crate) const LAST_EVENT: usize = 3;
-/// Index of the times from each event to the next.
-pub(crate) const GAP: usize = 4;
-/// Index of the longest of them in an answer.
-pub(crate) const LONGEST_GAP: usize = 5;
-/// Index of their mean in an answer.
-pub(crate) const MEAN_GAP: usize = 6;
+/// Index of the first of the events' spans.
+pub(crate) const EVENTS: usize = 2;
 
 /// Names of the spans that an operation with this table stamps.
 pub(crate) fn spans(table: &Table) -> &'static [&'static str] {

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
-use record::{FailureKind, Outcome};
+use record::Outcome;
 
 use super::address::Address;
 use super::answer::{Answer, Failure, Keep};
@@ -12,7 +12,7 @@ use super::answer_check::{AnswerCheck, Continuation, ReceivedAnswer};
 use super::carrier::Carrier;
 use super::progress::Progress;
 use super::redirect::{self, Followed, RedirectAnswer, Redirected};
-use super::stream::reading::events;
+use super::stream::reading::cut_short;
 use super::stream::rules::StreamRules;
 use super::{REDIRECTS, cookies};
 
@@ -161,20 +161,9 @@ fn ended<C: Clock>(
     let Some(stream) = &mut progress.kept.stream else { return answer };
     match answer {
         Ok(_) => stream.end(rules, exchange),
-        Err(_) => stream.stamp(exchange),
+        Err(_) => stream.stamp(rules, exchange),
     }
-    answer.map_err(|failure| match failure.kind {
-        FailureKind::Closed
-        | FailureKind::Reset
-        | FailureKind::StreamReset
-        | FailureKind::GoingAway
-            if stream.is_begun() =>
-        {
-            let detail = format!("after {}: {}", events(stream.count()), failure.detail);
-            Failure { kind: FailureKind::CutShort, detail }
-        }
-        _ => failure,
-    })
+    answer.map_err(|failure| cut_short(failure, stream))
 }
 
 /// A complete answer and what was kept of it.

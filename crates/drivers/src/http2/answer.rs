@@ -36,14 +36,17 @@ impl StreamSlot {
             detail: format!("the request cannot be sent: {why}"),
         })?;
         let (response, mut sending) = self
+            .handle
             .send
             .send_request(head, body.is_empty())
-            .map_err(|error| failure::of(&error, &self.ending))?;
+            .map_err(|error| failure::of(&error, &self.handle.ending))?;
         if !body.is_empty() {
             exchange.bytes_sent += body.len() as u64;
-            sending.send_data(body, true).map_err(|error| failure::of(&error, &self.ending))?;
+            sending
+                .send_data(body, true)
+                .map_err(|error| failure::of(&error, &self.handle.ending))?;
         }
-        let response = response.await.map_err(|error| failure::of(&error, &self.ending))?;
+        let response = response.await.map_err(|error| failure::of(&error, &self.handle.ending))?;
         exchange.note_read();
         // That of the first answer, where redirects are followed.
         if !exchange.status.is_some() {
@@ -66,7 +69,7 @@ impl StreamSlot {
         let sets_cookie = head.headers.contains_key(SET_COOKIE);
         self.progress.kept.begin_body(keep, (status, coding), exchange);
         let size = self.read_body(body, keep, exchange).await?;
-        let reusable = !self.is_over();
+        let reusable = !self.handle.is_over();
         Ok(Answer { status, reusable, coding, size, sets_cookie })
     }
 
@@ -78,7 +81,7 @@ impl StreamSlot {
     ) -> Result<u64, Failure> {
         let mut size = 0;
         while let Some(data) = poll_fn(|context| body.poll_data(context)).await {
-            let data = data.map_err(|error| failure::of(&error, &self.ending))?;
+            let data = data.map_err(|error| failure::of(&error, &self.handle.ending))?;
             exchange.note_read();
             exchange.bytes_received += data.len() as u64;
             size += data.len() as u64;
@@ -92,7 +95,7 @@ impl StreamSlot {
 }
 
 /// The limits that heads of HTTP/1.1 have.
-fn check(fields: &HeaderMap) -> Result<(), ProtocolError> {
+pub(crate) fn check(fields: &HeaderMap) -> Result<(), ProtocolError> {
     if fields.len() > FIELDS_LIMIT {
         return Err(ProtocolError::TooManyFields(FIELDS_LIMIT));
     }
@@ -104,7 +107,7 @@ fn check(fields: &HeaderMap) -> Result<(), ProtocolError> {
 }
 
 /// A head as HTTP/1.1 writes one, which rules and parts of the target are read from.
-fn write_head(status: u16, fields: &HeaderMap, out: &mut Vec<u8>) {
+pub(crate) fn write_head(status: u16, fields: &HeaderMap, out: &mut Vec<u8>) {
     write!(out, "HTTP/1.1 {status}\r\n").expect("writing to memory does not fail");
     for (name, value) in fields {
         out.extend_from_slice(name.as_str().as_bytes());

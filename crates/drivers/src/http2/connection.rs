@@ -50,18 +50,25 @@ impl Connection {
         Self { send, ending, origin, slots: Rc::default() }
     }
 
-    /// A stream slot for one more worker slot, unless the connection has ended.
-    pub fn open_stream(&mut self) -> Option<StreamSlot> {
+    /// One more worker slot's hold on it, unless the connection has ended.
+    pub fn handle(&mut self) -> Option<ConnectionHandle> {
         if self.is_over() {
             return None;
         }
         self.slots.set(self.slots.get() + 1);
-        Some(StreamSlot {
+        Some(ConnectionHandle {
             send: self.send.clone(),
             ending: Rc::clone(&self.ending),
             origin: self.origin.clone(),
             slots: Rc::clone(&self.slots),
             knows_limit: false,
+        })
+    }
+
+    /// A stream slot for one more worker slot, unless the connection has ended.
+    pub fn open_stream(&mut self) -> Option<StreamSlot> {
+        Some(StreamSlot {
+            handle: self.handle()?,
             progress: Progress::default(),
             target: String::new(),
             prepared: Err(String::new()),
@@ -84,14 +91,23 @@ pub struct PreparedRequest {
     pub body: Bytes,
 }
 
+/// One worker slot's hold on a connection.
+#[derive(Debug)]
+pub struct ConnectionHandle {
+    /// Opens streams.
+    pub(crate) send: SendRequest<Bytes>,
+    /// How the connection ends.
+    pub(crate) ending: Rc<ConnectionEnd>,
+    /// What requests are addressed to.
+    pub(crate) origin: RequestOrigin,
+    slots: Rc<Cell<usize>>,
+    knows_limit: bool,
+}
+
 /// One worker slot's use of a connection.
 #[derive(Debug)]
 pub struct StreamSlot {
-    pub(super) send: SendRequest<Bytes>,
-    pub(super) ending: Rc<ConnectionEnd>,
-    pub(super) origin: RequestOrigin,
-    slots: Rc<Cell<usize>>,
-    knows_limit: bool,
+    pub(super) handle: ConnectionHandle,
     pub(super) progress: Progress,
     /// Path and query of the encoded request, where the operation needs it for the answer.
     target: String,
@@ -103,8 +119,8 @@ pub struct StreamSlot {
 /// Memory for rendering, kept from one operation to the next.
 #[derive(Debug, Default)]
 pub struct RenderBuffers {
-    pub(super) rendered: Vec<u8>,
-    pub(super) out: Vec<u8>,
+    pub(crate) rendered: Vec<u8>,
+    pub(crate) out: Vec<u8>,
     shared: BytesMut,
 }
 
@@ -112,21 +128,21 @@ impl RenderBuffers {
     /// Hands out what `out` holds.
     ///
     /// Cost:   allocates only when everything that was handed out before is still held
-    pub(super) fn take(&mut self) -> Bytes {
+    pub(crate) fn take(&mut self) -> Bytes {
         self.shared.extend_from_slice(&self.out);
         self.out.clear();
         self.shared.split().freeze()
     }
 }
 
-impl StreamSlot {
+impl ConnectionHandle {
     /// Whether no further stream may be opened on the connection.
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         is_over(&mut self.send, &self.ending)
     }
 
     /// Resolves when the connection carries nothing more.
-    pub(super) async fn idle(&mut self) {
+    pub(crate) async fn idle(&mut self) {
         if !self.is_over() {
             self.ending.comes().await;
         }
@@ -135,7 +151,7 @@ impl StreamSlot {
     /// How many streams the peer allows at a time, if that is fewer than there are slots; once an answer came.
     ///
     /// Cost:   nothing after the first call
-    pub(super) fn too_few_allowed(&mut self) -> Option<usize> {
+    pub(crate) fn too_few_allowed(&mut self) -> Option<usize> {
         if std::mem::replace(&mut self.knows_limit, true) {
             return None;
         }
@@ -155,11 +171,11 @@ impl Carrier for StreamSlot {
     }
 
     fn authority(&self) -> &str {
-        self.origin.authority.as_str()
+        self.handle.origin.authority.as_str()
     }
 
     fn is_secure(&self) -> bool {
-        self.origin.is_secure()
+        self.handle.origin.is_secure()
     }
 
     fn target(&self) -> &str {
@@ -167,7 +183,8 @@ impl Carrier for StreamSlot {
     }
 
     fn encode(&mut self, request: &Request, rows: Option<&Rows>, answers_need_target: bool) {
-        let Self { origin, progress, memory, prepared, target, .. } = self;
+        let Self { handle, progress, memory, prepared, target } = self;
+        let origin = &handle.origin;
         let (authority, is_secure) = (origin.authority.as_str(), origin.is_secure());
         let (call, location) = (&progress.call, progress.redirection.target.as_str());
         let context = RenderContext { call, rows, authority, is_secure, location };
@@ -188,7 +205,7 @@ impl Carrier for StreamSlot {
     }
 }
 
-impl Drop for StreamSlot {
+impl Drop for ConnectionHandle {
     fn drop(&mut self) {
         self.slots.set(self.slots.get() - 1);
     }

@@ -1,15 +1,10 @@
 //! The driver: HTTP/2 behind the engine's seam.
 
 use std::any::Any;
-use std::rc::Rc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use engine::clock::Clock;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
 use engine::transport::{Endpoint, Stream};
-use h2::client::Builder;
-use http::uri::{Authority, Scheme};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::operation::Part;
@@ -17,22 +12,10 @@ use plan::protocol::FileKey;
 use record::{FailureKind, Outcome};
 
 use super::compile;
-use super::connection::{Connection, RequestOrigin, StreamSlot};
-use super::connection_end::ConnectionEnd;
-use super::failure;
+use super::connection::{Connection, StreamSlot};
+use super::handshake;
 use super::operation::Operation;
-use super::wire::Wire;
 use crate::http::compile::parts;
-use crate::http::head::HEAD_LIMIT;
-
-/// Bytes of one answer that may be under way before any of them is read.
-const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
-/// The same of all answers of a connection, which bounds what it may hold.
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// Streams that were given up and are remembered for a while, so that what still comes for them is understood.
-const REMEMBERED: usize = 1_000;
-/// How long they are remembered.
-const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 
 /// HTTP/2 over TLS that has agreed on it (ALPN `h2`), or over any stream without TLS, where it is known beforehand.
 ///
@@ -95,30 +78,7 @@ impl Driver for Http2 {
         stream: Stream,
         _exchange: &mut Exchange<C>,
     ) -> Result<NewConnection<Connection>, (FailureKind, String)> {
-        let is_tls = stream.is_tls();
-        if is_tls && stream.alpn() != Some(b"h2") {
-            let detail = format!("{endpoint} did not agree to speak HTTP/2 (ALPN h2) over TLS");
-            return Err((FailureKind::Tls, detail));
-        }
-        let authority = endpoint.authority.parse::<Authority>().map_err(|error| {
-            let detail = format!("{} is no authority of a URI: {error}", endpoint.authority);
-            (FailureKind::Unreachable, detail)
-        })?;
-        let scheme = if is_tls { Scheme::HTTPS } else { Scheme::HTTP };
-        let ending = Rc::new(ConnectionEnd::default());
-        let wire = Wire::new(stream, Rc::clone(&ending));
-        let (send, connection) = builder().handshake::<_, Bytes>(wire).await.map_err(|error| {
-            let failure = failure::of(&error, &ending);
-            (failure.kind, failure.detail)
-        })?;
-        let ended = Rc::clone(&ending);
-        let background = Box::pin(async move {
-            // Every stream reports the failure.
-            let _ = connection.await;
-            ended.come();
-        });
-        let connection = Connection::new(send, ending, RequestOrigin { scheme, authority });
-        Ok(NewConnection { connection, background: Some(background) })
+        handshake::open(endpoint, stream).await
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<StreamSlot> {
@@ -157,21 +117,6 @@ impl Driver for Http2 {
     }
 
     async fn idle(&self, stream: &mut StreamSlot) {
-        stream.idle().await;
+        stream.handle.idle().await;
     }
-}
-
-fn builder() -> Builder {
-    let mut builder = Builder::new();
-    builder
-        .enable_push(false)
-        .initial_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        // Beyond the limit that is told apart, so that it can be told apart.
-        .max_header_list_size(4 * HEAD_LIMIT as u32)
-        .max_concurrent_reset_streams(REMEMBERED)
-        .reset_stream_duration(REMEMBERED_FOR)
-        // Many operations may time out on one connection, which must not end it.
-        .max_local_error_reset_streams(None);
-    builder
 }

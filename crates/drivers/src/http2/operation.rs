@@ -1,11 +1,10 @@
-//! A compiled operation, and how many streams peers allow it.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! A compiled operation.
 
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use record::Outcome;
 
+use super::allowed_streams::AllowedStreams;
 use super::connection::StreamSlot;
 use super::request::Request;
 
@@ -14,14 +13,14 @@ use super::request::Request;
 pub struct Operation {
     /// What it means.
     pub meaning: crate::http::operation::Operation<Request>,
-    /// The fewest streams at a time that a peer allowed where that was too few, over all workers.
-    allowed: AtomicUsize,
+    /// Peers that allow too few.
+    allowed: AllowedStreams,
 }
 
 impl Operation {
     /// An operation with this meaning.
     pub fn new(meaning: crate::http::operation::Operation<Request>) -> Self {
-        Self { meaning, allowed: AtomicUsize::new(usize::MAX) }
+        Self { meaning, allowed: AllowedStreams::default() }
     }
 
     /// Sends the encoded request, reads its answer, and checks it.
@@ -33,26 +32,17 @@ impl Operation {
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         let outcome = self.meaning.perform(slot, exchange).await;
-        if exchange.status.is_some()
-            && let Some(allowed) = slot.too_few_allowed()
-        {
-            self.allowed.fetch_min(allowed, Ordering::Relaxed);
+        if exchange.status.is_some() {
+            self.allowed.look_at(&mut slot.handle);
         }
-        exchange.reusable = !slot.is_over();
+        exchange.reusable = !slot.handle.is_over();
         outcome
     }
 
     /// What was noticed beside the answers.
     pub fn note(&self) -> Option<String> {
-        let allowed = self.allowed.load(Ordering::Relaxed);
-        let waited = (allowed < usize::MAX).then(|| {
-            format!(
-                "the target allows {allowed} streams at a time on a connection, fewer than the load has: further \
-                 requests waited in the connection, which is part of their service time"
-            )
-        });
         let reported = self.meaning.check.reported_times.note();
-        let notes: Vec<String> = waited.into_iter().chain(reported).collect();
+        let notes: Vec<String> = self.allowed.note().into_iter().chain(reported).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 }

@@ -26,7 +26,7 @@ pub async fn probe<C: Clock>(
     exchange.started_at = exchange.now();
     let result = meaning.exchange(slot, keep(&meaning.check), exchange).await;
     let probe = ended(meaning, slot, request, result, exchange);
-    exchange.reusable = !slot.is_over();
+    exchange.reusable = !slot.handle.is_over();
     Probe { head: shown_head(&probe.head), ..probe }
 }
 

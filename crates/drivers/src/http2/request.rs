@@ -16,7 +16,7 @@ const NOT_IN_A_URI: &[u8] = b"#<>`";
 
 /// Fields that say something of the one connection of HTTP/1.1 (RFC 9113 section 8.2.2); those that frame the body are
 /// left out of both.
-pub(super) const OF_A_CONNECTION: [&str; 4] =
+pub(crate) const OF_A_CONNECTION: [&str; 4] =
     ["connection", "keep-alive", "proxy-connection", "upgrade"];
 
 /// One request, ready to be made for any call.
@@ -165,7 +165,7 @@ fn add_cookies(
 }
 
 /// Adds the field `traceparent`.
-fn add_trace(
+pub(crate) fn add_trace(
     head: &mut http::Request<()>,
     trace: &TraceContext,
     memory: &mut RenderBuffers,

@@ -4,6 +4,7 @@
 mod planned;
 mod self_signed;
 
+mod grpc;
 mod http1;
 mod http2;
 mod nats;

@@ -91,6 +91,10 @@ impl Reading<'_> {
         if self.problems.len() == before {
             entry.key = key.content.to_owned();
             table.entries.insert(at, entry);
+        } else if key.content == key.key {
+            // Were it absent, the driver would report that it is missing.
+            entry.node.value = Value::String(String::new());
+            table.entries.insert(at, entry);
         }
     }
 

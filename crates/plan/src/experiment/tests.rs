@@ -89,7 +89,7 @@ struct Build;
 
 impl KnownNames for Build {
     fn protocols(&self) -> &[&str] {
-        &["http", "http2", "smtp", "shm", "redis"]
+        &["http", "http2", "grpc", "websocket", "smtp", "redis", "nats", "shm"]
     }
 
     fn traits(&self, protocol: &str) -> ProtocolTraits {

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod explain;
 pub mod fleet;
 pub mod merge;
+pub mod reflect;
 pub mod report;
 pub mod resume;
 pub mod run;

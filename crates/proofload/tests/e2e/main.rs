@@ -18,6 +18,7 @@ mod exports;
 mod faults;
 mod formats;
 mod front;
+mod grpc;
 mod hostile;
 mod http2;
 mod interruptions;

@@ -34,7 +34,8 @@ pub fn read(
             expectation.rules.extend(field(&mut reader, entry));
         }
         expectation.rules.extend(of_body(&mut reader, planned.scope()));
-        stream::expect(&mut reader, expectation.stream.as_mut());
+        let hint = "or say that they are: http = { stream = \"sse\" }";
+        stream::expect(&mut reader, expectation.stream.as_mut(), hint);
         problems.extend(reader.finish());
     }
     match &mut expectation.stream {
@@ -74,7 +75,7 @@ pub fn of_body_alone(
 }
 
 /// The paths of the operation's items, adding to `problems`.
-fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
+pub(crate) fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
     let mut paths = Vec::new();
     for item in &planned.items {
         if item.counts_events {
@@ -91,7 +92,7 @@ fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
 }
 
 /// Expectations of a body, for every protocol.
-fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
+pub(crate) fn of_body(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<AnswerRule> {
     let mut rules = Vec::new();
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {

@@ -83,7 +83,8 @@ fn form(values: Vec<(&str, Template)>, body: &mut Parts) {
     }
 }
 
-fn json_node(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>, body: &mut Parts) {
+/// Appends this value as JSON, templates in its texts.
+pub(crate) fn json_node(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>, body: &mut Parts) {
     match &node.value {
         Value::String(text) => {
             body.literal(b"\"");
@@ -123,21 +124,21 @@ fn json_node(reader: &mut Reader<'_>, node: &Node, scope: Scope<'_>, body: &mut 
 
 /// A body in the making, literal parts joined.
 #[derive(Default)]
-pub(super) struct Parts(Vec<Segment>);
+pub(crate) struct Parts(Vec<Segment>);
 
 impl Parts {
-    pub(super) fn literal(&mut self, bytes: &[u8]) {
+    pub(crate) fn literal(&mut self, bytes: &[u8]) {
         self.text().extend_from_slice(bytes);
     }
 
-    fn comma(&mut self, place: usize) {
+    pub(crate) fn comma(&mut self, place: usize) {
         if place > 0 {
             self.literal(b",");
         }
     }
 
     /// The literal part at the end.
-    fn text(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn text(&mut self) -> &mut Vec<u8> {
         if !matches!(self.0.last(), Some(Segment::Literal(_))) {
             self.0.push(Segment::Literal(Vec::new()));
         }
@@ -147,7 +148,7 @@ impl Parts {
         }
     }
 
-    pub(super) fn template(
+    pub(crate) fn template(
         &mut self,
         template: Template,
         segment: fn(Template) -> Segment,
@@ -159,7 +160,7 @@ impl Parts {
         }
     }
 
-    fn payload(self) -> Payload {
+    pub(crate) fn payload(self) -> Payload {
         match self.0.as_slice() {
             [] => Payload::Literal([].into()),
             [Segment::Literal(bytes)] => Payload::Literal(bytes.as_slice().into()),

@@ -7,9 +7,9 @@ use plan::units::{DURATION, parse_duration};
 
 use super::expect::not_a_path;
 use crate::expect::json_scan::Place;
+use crate::http::EVENTS;
 use crate::http::stream::framing::Format;
 use crate::http::stream::rules::{EventItem, LastEvent, StreamRules, Within};
-use crate::statuses::Statuses;
 
 const KEY: &str = "stream";
 const FORMATS: [(&str, Format); 3] =
@@ -42,25 +42,16 @@ pub fn read(reader: &mut Reader<'_>) -> Option<StreamRules> {
         reader.problem(format.unlike("\"sse\", \"ndjson\" or \"chunks\""));
         return None;
     };
-    Some(StreamRules {
-        format,
-        statuses: Statuses::default(),
-        counted,
-        last: None,
-        events: 1..=u64::MAX,
-        within: Within::default(),
-        items: Vec::new(),
-    })
+    Some(StreamRules { counted, ..StreamRules::of(format, EVENTS) })
 }
 
-/// Reads what is expected of the events.
-pub fn expect(reader: &mut Reader<'_>, stream: Option<&mut StreamRules>) {
+/// Reads what is expected of the events. `hint`: how an operation says that its answers are streams.
+pub fn expect(reader: &mut Reader<'_>, stream: Option<&mut StreamRules>, hint: &str) {
     let Some(stream) = stream else {
         return OF_STREAMS.iter().for_each(|key| {
             if let Some(entry) = reader.entry(key) {
                 let what = format!("`{key}` is for answers that are streams");
                 let problem = Diagnostic::new(entry.key_span, what, "remove this");
-                let hint = "or say that they are: http = { stream = \"sse\" }";
                 reader.problem(problem.with_hint(hint));
             }
         });
@@ -115,7 +106,7 @@ fn named(name: &str) -> Option<Format> {
     FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
 }
 
-fn place(reader: &mut Reader<'_>, node: &Node) -> Option<Place> {
+pub(crate) fn place(reader: &mut Reader<'_>, node: &Node) -> Option<Place> {
     let Some(text) = node.as_str() else {
         reader.problem(node.unlike("a path such as \"$.choices[0].delta.content\""));
         return None;

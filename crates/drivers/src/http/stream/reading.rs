@@ -6,10 +6,11 @@ use record::FailureKind;
 
 use super::framing::Framing;
 use super::rules::{EventItem, StreamRules};
+use super::{FIRST_EVENT, GAP, LAST_EVENT, LONGEST_GAP, MEAN_GAP};
 use crate::expect::json_scan::Found;
+use crate::http::answer::Failure;
 use crate::http::head::Coding;
 use crate::http::protocol_error::ProtocolError;
-use crate::http::{FIRST_EVENT, GAP, LAST_EVENT, LONGEST_GAP, MEAN_GAP};
 use crate::probe::CheckedExpectation;
 
 /// What has come of one stream.
@@ -98,18 +99,18 @@ impl StreamReading {
         let mut framing = std::mem::take(&mut self.framing);
         self.is_cut = framing.end(rules.format, |data| self.event(rules, data, exchange));
         self.framing = framing;
-        self.stamp(exchange);
+        self.stamp(rules, exchange);
     }
 
     /// Stamps what is known once no more events come.
-    pub fn stamp<C: Clock>(&self, exchange: &mut Exchange<C>) {
+    pub fn stamp<C: Clock>(&self, rules: &StreamRules, exchange: &mut Exchange<C>) {
         let EventTimes { count, newest, longest_gap, .. } = self.times;
         if count > 0 {
-            exchange.stamp(LAST_EVENT, newest);
+            exchange.stamp(rules.spans + LAST_EVENT, newest);
         }
         if let Some(mean) = self.times.mean_gap() {
-            exchange.stamp(LONGEST_GAP, longest_gap);
-            exchange.stamp(MEAN_GAP, mean);
+            exchange.stamp(rules.spans + LONGEST_GAP, longest_gap);
+            exchange.stamp(rules.spans + MEAN_GAP, mean);
         }
     }
 
@@ -183,7 +184,13 @@ impl StreamReading {
         bounds.into_iter().filter_map(|(name, seen, bound)| Some((name, seen?, bound?)))
     }
 
-    fn event<C: Clock>(&mut self, rules: &StreamRules, data: &[u8], exchange: &mut Exchange<C>) {
+    /// Takes an event with this data, which came with the last read.
+    pub fn event<C: Clock>(
+        &mut self,
+        rules: &StreamRules,
+        data: &[u8],
+        exchange: &mut Exchange<C>,
+    ) {
         self.has_ended = rules.is_last(data);
         if self.has_ended {
             return;
@@ -204,22 +211,22 @@ impl StreamReading {
             }
         }
         if is_counted {
-            self.count_event(exchange);
+            self.count_event(rules, exchange);
         } else {
             self.times.others += 1;
         }
     }
 
-    fn count_event<C: Clock>(&mut self, exchange: &mut Exchange<C>) {
+    fn count_event<C: Clock>(&mut self, rules: &StreamRules, exchange: &mut Exchange<C>) {
         let at = exchange.read_at.saturating_sub(exchange.started_at);
         let times = &mut self.times;
         if times.count == 0 {
             times.first = at;
-            exchange.stamp(FIRST_EVENT, at);
+            exchange.stamp(rules.spans + FIRST_EVENT, at);
         } else {
             let gap = at.saturating_sub(times.newest);
             times.longest_gap = times.longest_gap.max(gap);
-            exchange.repeat(GAP, gap);
+            exchange.repeat(rules.spans + GAP, gap);
         }
         times.count += 1;
         times.newest = at;
@@ -233,9 +240,30 @@ impl EventTimes {
     }
 }
 
+/// A failure after which nothing more came: of a stream that had begun, it was cut short.
+pub fn cut_short(failure: Failure, stream: &StreamReading) -> Failure {
+    match failure.kind {
+        FailureKind::Closed
+        | FailureKind::Reset
+        | FailureKind::StreamReset
+        | FailureKind::GoingAway
+            if stream.is_begun() =>
+        {
+            let detail = format!("after {}: {}", events(stream.count()), failure.detail);
+            Failure { kind: FailureKind::CutShort, detail }
+        }
+        _ => failure,
+    }
+}
+
 /// So many events, in words.
 pub fn events(count: u64) -> String {
-    if count == 1 { "1 event".to_owned() } else { format!("{count} events") }
+    counted(count, "event")
+}
+
+/// So many things of this name, in words.
+pub fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn range(range: &std::ops::RangeInclusive<u64>) -> String {

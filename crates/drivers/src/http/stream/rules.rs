@@ -12,6 +12,8 @@ use crate::statuses::Statuses;
 pub struct StreamRules {
     /// What an event is.
     pub format: Format,
+    /// Index of its first span, `first_event`, among the driver's own.
+    pub spans: usize,
     /// Statuses whose answers are streams.
     pub statuses: Statuses,
     /// What an event must have to be counted and timed; without one, all are.
@@ -60,6 +62,26 @@ pub enum EventItem {
 }
 
 impl StreamRules {
+    /// A stream of at least one event of this form, whose spans begin at this index.
+    pub fn of(format: Format, spans: usize) -> Self {
+        Self {
+            format,
+            spans,
+            statuses: Statuses::default(),
+            counted: None,
+            last: None,
+            events: 1..=u64::MAX,
+            within: Within::default(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Whether anything depends on the data of events.
+    pub fn reads_data(&self) -> bool {
+        let reads = |item: &EventItem| !matches!(item, EventItem::Counted);
+        self.counted.is_some() || self.last.is_some() || self.items.iter().any(reads)
+    }
+
     /// Whether an event with this data ends the stream.
     pub fn is_last(&self, data: &[u8]) -> bool {
         match &self.last {

@@ -1,6 +1,6 @@
 //! HTTP/2 as the engine sees it: in memory and over sockets, on one stream and on many.
 
-mod stand;
+pub mod stand;
 
 mod exchanges;
 mod failures;
