@@ -1,8 +1,6 @@
 //! The request that opens a socket, and its answer.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -151,11 +149,8 @@ async fn read<C: Clock>(
 
 /// A key that no other handshake has.
 fn key() -> [u8; 16] {
-    static RANDOM: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let half = |which: u64| u128::from(RANDOM.hash_one((count, which)));
-    ((half(0) << 64) | half(1)).to_be_bytes()
+    let half = || u128::from(RandomState::new().hash_one(()));
+    ((half() << 64) | half()).to_be_bytes()
 }
 
 /// What the server must answer to this key.
