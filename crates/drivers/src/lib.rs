@@ -7,6 +7,7 @@
 pub mod capture;
 pub mod expect;
 mod list;
+mod outbox;
 mod performing;
 pub mod probe;
 pub mod single_stream;

@@ -1,17 +1,15 @@
 //! A connection, which its streams share.
 //!
-//! A stream writes its operation at once, as far as the transport takes it. The connection's task writes the rest,
-//! reads what the server sends, answers its `PING`s, and hands each answer to the stream that waits for it.
+//! Operations leave through an `Outbox`. The connection's task writes what waits there, reads what the server sends,
+//! answers its `PING`s, and hands each answer to the stream that waits for it.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use engine::transport::Stream;
 use record::FailureKind;
-use tokio::io::AsyncWrite;
 
 use super::codec::command::PONG;
 use super::codec::frame::Frame;
@@ -20,6 +18,7 @@ use super::codec::server_error;
 use super::failure::Failure;
 use super::input::Input;
 use super::pending::{Answer, Ending, Pending};
+use crate::outbox::Outbox;
 
 /// Bytes that may wait to be sent before the connection takes no more streams.
 const UNSENT_LIMIT: usize = 16 << 20;
@@ -39,7 +38,7 @@ pub struct Connection {
 #[derive(Debug)]
 struct State {
     stream: Stream,
-    unsent: Vec<u8>,
+    outbox: Outbox,
     input: Input,
     pending: Pending,
     info: Info,
@@ -75,7 +74,7 @@ impl Connection {
     pub(super) fn new(stream: Stream, input: Input, info: Info, inbox: Vec<u8>) -> Rc<Self> {
         let state = State {
             stream,
-            unsent: Vec::new(),
+            outbox: Outbox::default(),
             input,
             pending: Pending::default(),
             info,
@@ -107,7 +106,7 @@ impl Connection {
     pub fn is_usable(&self) -> bool {
         let state = self.state.borrow();
         state.ended.is_none()
-            && state.unsent.len() < UNSENT_LIMIT
+            && state.outbox.len() < UNSENT_LIMIT
             && state.pending.given_up() < GIVEN_UP_LIMIT
     }
 
@@ -154,14 +153,9 @@ impl Connection {
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
-        state.unsent.extend_from_slice(sending.command);
+        let State { outbox, stream, task, .. } = &mut *state;
+        outbox.send(sending.command, stream, task.as_ref());
         state.pending.begin(slot, sending.ending, sending.subject);
-        // The task hears from the transport when it takes the rest.
-        let task = state.task.clone().unwrap_or_else(|| Waker::noop().clone());
-        if matches!(state.poll_write(&mut Context::from_waker(&task)), Poll::Ready(Err(_))) {
-            // The task reads what the server said before it went away.
-            task.wake();
-        }
         Ok(Waiting { connection: self, slot })
     }
 
@@ -181,7 +175,7 @@ impl Connection {
             }
             if let Poll::Ready(Err(error)) = state.poll_write(context) {
                 // What the server said before it went away is read below.
-                state.unsent.clear();
+                state.outbox.clear();
                 if !state.pending.is_waiting() {
                     state.end(error.into());
                     break;
@@ -239,23 +233,18 @@ impl Drop for Waiting<'_> {
 
 impl State {
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        while !self.unsent.is_empty() {
-            let stream = Pin::new(&mut self.stream);
-            let written = ready!(stream.poll_write(context, &self.unsent))?;
-            if written == 0 {
-                return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
-            }
-            self.unsent.drain(..written);
+        let written = self.outbox.poll_run(&mut self.stream, context);
+        if self.outbox.is_empty() {
+            self.owed = 0;
         }
-        self.owed = 0;
-        Pin::new(&mut self.stream).poll_flush(context)
+        written
     }
 
     /// Takes every complete frame that was read at this time.
     ///
     /// Errors: why the connection ends
     fn handle(&mut self, inbox: &[u8], now: u64) -> Result<(), Failure> {
-        let Self { input, pending, info, unsent, owed, .. } = self;
+        let Self { input, pending, info, outbox, owed, .. } = self;
         while let Some((frame, arrival)) = input.next(now)? {
             match frame {
                 Frame::Message(message) => pending.message(inbox, &message, arrival),
@@ -270,7 +259,7 @@ impl State {
                 }
                 Frame::Ping => {
                     *owed += 1;
-                    unsent.extend_from_slice(PONG);
+                    outbox.push(PONG);
                 }
                 Frame::Info(json) => *info = Info::parse(json)?,
                 Frame::Error(error) if server_error::is_final(error) => {
@@ -285,7 +274,7 @@ impl State {
 
     fn end(&mut self, failure: Failure) {
         self.ended = Some(failure);
-        self.unsent.clear();
+        self.outbox.clear();
         self.pending.wake_all();
         self.task.iter().for_each(Waker::wake_by_ref);
     }

@@ -1,8 +1,7 @@
 //! A connection whose streams send commands and get the replies in the order of the commands.
 //!
-//! A stream writes its command at once, as far as the transport takes it. The connection's task writes the rest, reads
-//! the replies and hands each to the stream whose command is the oldest without one. The reply to an operation that was
-//! given up is read and skipped.
+//! Commands leave through an `Outbox`. The connection's task writes what waits there, reads the replies and hands each to
+//! the stream whose command is the oldest without one. The reply to an operation that was given up is read and skipped.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,10 +13,11 @@ use std::task::{Context, Poll, Waker, ready};
 
 use engine::transport::Stream;
 use record::FailureKind;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::codec::reply::{Kind, Progress, REPLY_LIMIT};
 use super::failure::Failure;
+use crate::outbox::Outbox;
 
 /// Room for what a server usually sends; it grows up to the longest reply.
 const USUAL: usize = 16 << 10;
@@ -35,7 +35,7 @@ pub struct Connection {
 #[derive(Debug)]
 struct State {
     stream: Stream,
-    unsent: Vec<u8>,
+    outbox: Outbox,
     buffer: Vec<u8>,
     filled: usize,
     progress: Progress,
@@ -92,7 +92,7 @@ impl Connection {
     pub fn new(stream: Stream) -> Rc<Self> {
         let state = State {
             stream,
-            unsent: Vec::new(),
+            outbox: Outbox::default(),
             buffer: vec![0; USUAL],
             filled: 0,
             progress: Progress::default(),
@@ -126,7 +126,7 @@ impl Connection {
     pub fn is_usable(&self) -> bool {
         let state = self.state.borrow();
         let skipped = || state.due.iter().filter(|due| due.slot.is_none()).count();
-        state.ended.is_none() && state.unsent.len() < UNSENT_LIMIT && skipped() < SKIPPED_LIMIT
+        state.ended.is_none() && state.outbox.len() < UNSENT_LIMIT && skipped() < SKIPPED_LIMIT
     }
 
     /// How many messages came that no command asked for.
@@ -142,16 +142,11 @@ impl Connection {
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
-        state.unsent.extend_from_slice(command);
+        let State { outbox, stream, task, .. } = &mut *state;
+        outbox.send(command, stream, task.as_ref());
         state.due.push_back(Due { slot: Some(slot), first_byte_at: None });
         let one = &mut state.slots[slot];
         (one.is_waiting, one.done) = (true, None);
-        // The task hears from the transport when it takes the rest.
-        let task = state.task.clone().unwrap_or_else(|| Waker::noop().clone());
-        if matches!(state.poll_write(&mut Context::from_waker(&task)), Poll::Ready(Err(_))) {
-            // The task reads what the server said before it went away.
-            task.wake();
-        }
         Ok(Waiting { connection: self, slot })
     }
 
@@ -163,9 +158,10 @@ impl Connection {
             None => state.task = Some(context.waker().clone()),
         }
         while state.ended.is_none() {
-            if let Poll::Ready(Err(error)) = state.poll_write(context) {
+            let State { outbox, stream, .. } = &mut *state;
+            if let Poll::Ready(Err(error)) = outbox.poll_run(stream, context) {
                 // What the server said before it went away is read below.
-                state.unsent.clear();
+                outbox.clear();
                 if state.due.is_empty() {
                     state.end(error.into());
                     break;
@@ -244,18 +240,6 @@ impl Slot {
 }
 
 impl State {
-    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        while !self.unsent.is_empty() {
-            let stream = Pin::new(&mut self.stream);
-            let written = ready!(stream.poll_write(context, &self.unsent))?;
-            if written == 0 {
-                return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
-            }
-            self.unsent.drain(..written);
-        }
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         if self.filled == self.buffer.len() {
             // Beyond the longest reply there is only what makes it too long.
@@ -330,7 +314,7 @@ impl State {
 
     fn end(&mut self, failure: Failure) {
         self.ended = Some(failure);
-        self.unsent.clear();
+        self.outbox.clear();
         self.slots.iter().for_each(Slot::wake);
         self.task.iter().for_each(Waker::wake_by_ref);
     }

@@ -1,7 +1,8 @@
 //! An open socket whose streams send messages and get those that answer them.
 //!
-//! A stream sends its message at once, as far as the transport takes it. The socket's task sends the rest, reads messages
-//! and hands each to the stream that waits for it; what nobody waits for is counted.
+//! The first message since the socket's task ran is sent at once; those that follow in the same turn of the worker are sent
+//! by the task together, as through an `Outbox`. The task reads messages and hands each to the stream that waits for it;
+//! what nobody waits for is counted.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -38,6 +39,8 @@ pub struct Socket {
 #[derive(Debug)]
 struct State {
     frames: WebSocketStream<Prefixed>,
+    /// Whether a stream sent since the task ran.
+    has_sent: bool,
     /// Bytes of messages since everything was sent.
     unsent: usize,
     /// Pings since everything was sent.
@@ -78,6 +81,7 @@ impl Socket {
         let limits = Limits::default().max_payload_len(Some(MESSAGE_LIMIT));
         let state = State {
             frames: ClientBuilder::new().limits(limits).take_over(stream),
+            has_sent: false,
             unsent: 0,
             pings: 0,
             due: VecDeque::new(),
@@ -141,8 +145,9 @@ impl Socket {
         let task = state.task.clone().unwrap_or_else(|| Waker::noop().clone());
         let sent = state.frames.start_send_unpin(message);
         let context = &mut Context::from_waker(&task);
-        if sent.is_err() || matches!(state.poll_flush(context), Poll::Ready(Err(_))) {
-            // The task reads what the server said before it went away.
+        let is_left = mem::replace(&mut state.has_sent, true);
+        if is_left || sent.is_err() || matches!(state.poll_flush(context), Poll::Ready(Err(_))) {
+            // The task sends it, or reads what the server said before it went away.
             task.wake();
         }
         Ok(Waiting { socket: self, slot })
@@ -154,6 +159,11 @@ impl Socket {
         match &mut state.task {
             Some(task) => task.clone_from(context.waker()),
             None => state.task = Some(context.waker().clone()),
+        }
+        state.has_sent = false;
+        if state.unsent > 0 {
+            // If it fails, what the server said before it went away is read below.
+            let _ = state.poll_flush(context);
         }
         while state.ended.is_none() {
             let next = ready!(state.frames.poll_next_unpin(context));
