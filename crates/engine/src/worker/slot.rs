@@ -168,7 +168,8 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         self.state.watchdog.watch(self.number, &self.handle, deadline);
         let (state, handle) = (&self.state, &self.handle);
         self.exchange.timeout_kind = FailureKind::ConnectTimeout;
-        let joining = self.connections.group.join(state, due, &mut self.exchange);
+        // Boxed: a slot would keep room for all of a handshake while it carries operations.
+        let joining = Box::pin(self.connections.group.join(state, due, &mut self.exchange));
         match bounded(state, handle, joining).await {
             Bounded::Done(Ok(open)) => {
                 self.connections.streams[due.target] = Some(open);

@@ -23,6 +23,8 @@ pub(super) fn spawn<C: Clock, N: Network, D: Driver>(
         }
     }
     let guard = PanicGuard(Rc::clone(state));
+    // The block would hold it twice: as what it captured, and as what it awaits.
+    let task = Box::pin(task);
     spawn_local(async move {
         let _guard = guard;
         task.await;
