@@ -1,4 +1,5 @@
-"""CPU of the generator per unary call of gRPC, beside ghz: messages of 64 bytes, 5 connections of 10 streams.
+"""CPU of the generator per unary call of gRPC, beside ghz and beside a plain request of HTTP/2 with the same bytes: messages
+of 64 bytes, 5 connections of 10 streams.
 
 The server is Python's grpcio, which gives each message back; it is slower than both generators, so that only the processor
 time of a call is compared, and not how many there are in a second.
@@ -49,13 +50,19 @@ workers = 1
 steady_state = "reported"
 [[operation]]
 name = "echo"
-grpc = {{ method = "bench.Echo/Echo", message = {{ text = "{text}" }}, proto = "echo.proto" }}
+{operation}
 """
+CALL = 'grpc = {{ method = "bench.Echo/Echo", message = {{ text = "{text}" }}, proto = "echo.proto" }}'
+PLAIN = ('http2 = { path = "/bench.Echo/Echo", method = "POST", body_file = "call.bin", '
+         'header = { content-type = "application/grpc", te = "trailers" } }')
+# A frame of gRPC with a message whose first field is the text.
+FRAME = b"\0" + (len(TEXT) + 2).to_bytes(4, "big") + b"\x0a" + bytes([len(TEXT)]) + TEXT.encode()
+BUDGET_GHZ, BUDGET_PLAIN = 0.5, 1.5
 
 
-def run_ours(bench, folder, port, calls, text):
+def run_ours(bench, folder, port, calls, operation):
     path = folder / "calls.toml"
-    path.write_text(LOAD.format(port=port, connections=CONNECTIONS, streams=STREAMS, calls=calls, text=text))
+    path.write_text(LOAD.format(port=port, connections=CONNECTIONS, streams=STREAMS, calls=calls, operation=operation))
     shutil.rmtree(folder / "run", ignore_errors=True)
     command = [bench.PROOFLOAD, "run", path, "--out", folder / "run", "--quiet", "--json", "-"]
     report, cpu, _ = bench.run_counted(command)
@@ -82,6 +89,7 @@ def measure(bench, rounds, calls=40_000):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         (folder / "echo.proto").write_text(PROTO)
+        (folder / "call.bin").write_bytes(FRAME)
         # Not beside this file, which has the name of what it imports.
         (folder / "server.py").write_text(SERVER)
         command = [python, folder / "server.py"]
@@ -90,12 +98,13 @@ def measure(bench, rounds, calls=40_000):
             port = int(child.stdout.readline())
             run_ghz(bench, folder, port, calls // 10)
             rows = {}
-            for name, text in (("the same message", TEXT), ("a message with a placeholder", "{{sequence}}" + "x" * 56)):
-                pairs = mail.pairs_of(
-                    rounds,
-                    lambda: run_ours(bench, folder, port, calls, text),
-                    lambda: run_ghz(bench, folder, port, calls),
-                )
+            same, other = CALL.format(text=TEXT), CALL.format(text="{{sequence}}" + "x" * 56)
+            ours = lambda operation: lambda: run_ours(bench, folder, port, calls, operation)
+            ghz = lambda: run_ghz(bench, folder, port, calls)
+            for name, one, two in [("the same message / ghz", ours(same), ghz),
+                                   ("a message with a placeholder / ghz", ours(other), ghz),
+                                   ("the same message / plain HTTP/2", ours(same), ours(PLAIN))]:
+                pairs = mail.pairs_of(rounds, one, two)
                 rows[name] = mail.told(pairs, "µs a call")
                 print(f"  grpc, {name}: CPU {rows[name]['ratio_median']:.3f}", file=sys.stderr)
         finally:
@@ -105,7 +114,7 @@ def measure(bench, rounds, calls=40_000):
 
 
 def page(rows):
-    lines = ["", "## gRPC beside ghz", "",
+    lines = ["", "## gRPC beside ghz and plain HTTP/2", "",
              f"Unary calls of 64 bytes to grpcio, {CONNECTIONS} connections of {STREAMS} streams; user and system time of the whole "
-             "process.", "", *edge.head("ghz")]
+             f"process. Budgets: {BUDGET_GHZ} of ghz, {BUDGET_PLAIN} of the plain request.", "", *edge.head("peer")]
     return lines + [edge.line(name, row) for name, row in rows.items()]

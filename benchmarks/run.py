@@ -44,6 +44,7 @@ import registry
 import search
 import streams
 import traceparent
+import websocket
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROOFLOAD = HERE.parent / "target" / "release" / "proofload"
@@ -313,6 +314,8 @@ def page(results):
         lines += brokers.page(results["brokers"])
     if results.get("grpc"):
         lines += grpc.page(results["grpc"])
+    if "websocket" in results:
+        lines += websocket.page(results["websocket"])
     if "traceparent" in results:
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
@@ -330,7 +333,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers", "grpc"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers", "grpc", "websocket"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -352,6 +355,8 @@ def main():
         results["brokers"] = brokers.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "grpc"):
         results["grpc"] = grpc.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "websocket"):
+        results["websocket"] = websocket.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "traceparent"):
         results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
     if asked.only in (None, "registry"):
