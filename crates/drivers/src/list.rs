@@ -178,10 +178,10 @@ macro_rules! drivers {
                     }
                 }
 
-                fn fits(&self, operation: &AnyOperation, stream: &AnyStream) -> bool {
-                    match (operation, stream) {
-                        $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
-                            <$driver>::default().fits(operation, stream)
+                fn shares_connection(&self, one: &AnyOperation, other: &AnyOperation) -> bool {
+                    match (one, other) {
+                        $((AnyOperation::$variant(one), AnyOperation::$variant(other)) => {
+                            <$driver>::default().shares_connection(one, other)
                         })+
                         _ => false,
                     }

@@ -117,9 +117,9 @@ pub trait Driver: Sized + Send + Sync + 'static {
         false
     }
 
-    /// Whether a connection that was opened for another operation may carry this one. If not, the engine closes it and
-    /// opens another.
-    fn fits(&self, _operation: &Self::Operation, _stream: &Self::Stream) -> bool {
+    /// Whether a connection that was opened for one of these operations may carry the other one. If not, each has
+    /// connections of its own; one that may not share with its own like has a connection each time.
+    fn shares_connection(&self, _one: &Self::Operation, _other: &Self::Operation) -> bool {
         true
     }
 

@@ -3,6 +3,7 @@
 //! An event of a stream is looked at once and never again: a path of names and indices is walked while the text is
 //! parsed, and nothing is allocated. Other paths go the usual way.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -60,18 +61,21 @@ impl Place {
         }
     }
 
-    /// Whether this text stands there, or a number or truth value that is written so.
+    /// What stands there, as JSON; nothing in a text that is longer than this path may be searched for in.
     ///
-    /// Cost:   as for `find`, where the text has no escapes
-    pub fn reads(&self, text: &[u8], wanted: &[u8]) -> bool {
+    /// Cost:   O(n) time; no allocation for a path of names and indices
+    pub fn raw<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, str>> {
         match &self.steps {
-            Some(steps) => walk(steps, text).is_some_and(|raw| reads(raw, wanted)),
-            None => self.value(text).is_some_and(|raw| reads(&raw, wanted)),
+            Some(steps) => walk(steps, text).map(Cow::Borrowed),
+            None => self.value(text).map(Cow::Owned),
         }
     }
 
     /// What stands there, as JSON.
     fn value(&self, text: &[u8]) -> Option<String> {
+        if text.len() > self.path.reads() {
+            return None;
+        }
         let value = serde_json::from_slice::<Value>(text).ok()?;
         self.path.value(&value).ok().map(|value| value.to_string())
     }
@@ -84,7 +88,10 @@ fn walk<'t>(steps: &[Step], text: &'t [u8]) -> Option<&'t str> {
     found.filter(|_| deserializer.end().is_ok())
 }
 
-fn reads(raw: &str, wanted: &[u8]) -> bool {
+/// Whether this JSON is this text, or a number or truth value that is written so.
+///
+/// Cost:   no allocation where the text has no escapes
+pub fn reads(raw: &str, wanted: &[u8]) -> bool {
     match raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(text) if !text.contains('\\') => text.as_bytes() == wanted,
         Some(_) => serde_json::from_str(raw).is_ok_and(|text: String| text.as_bytes() == wanted),

@@ -2,7 +2,7 @@
 //!
 //! Source: `grpc/reflection/v1/reflection.proto`; v1alpha is the same under another name
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -259,25 +259,33 @@ impl Found {
     /// Errors: files that import each other, or that do not fit together
     fn set(mut self) -> Result<Vec<u8>, String> {
         let mut file = Vec::with_capacity(self.files.len());
-        let mut placed = BTreeSet::new();
-        while !self.files.is_empty() {
-            let is_ready = |file: &FileDescriptorProto| {
-                file.dependency.iter().all(|name| placed.contains(name))
-            };
-            let ready: Vec<String> = self
-                .files
-                .iter()
-                .filter(|(_, file)| is_ready(file))
-                .map(|(name, _)| name.clone())
-                .collect();
-            if ready.is_empty() {
-                let (name, _) = self.files.first_key_value().unzip();
-                return Err(format!("{} imports itself", shown(name.map_or("", String::as_str))));
+        let mut waits_for = BTreeMap::<String, BTreeSet<String>>::new();
+        let mut needed_by = BTreeMap::<String, Vec<String>>::new();
+        for (name, file) in &self.files {
+            let imports: BTreeSet<String> = file.dependency.iter().cloned().collect();
+            for import in &imports {
+                needed_by.entry(import.clone()).or_default().push(name.clone());
             }
-            for name in ready {
-                file.extend(self.files.remove(&name));
-                placed.insert(name);
+            waits_for.insert(name.clone(), imports);
+        }
+        let is_ready = |(name, imports): (&String, &BTreeSet<String>)| {
+            imports.is_empty().then(|| name.clone())
+        };
+        let mut ready: VecDeque<String> = waits_for.iter().filter_map(is_ready).collect();
+        while let Some(name) = ready.pop_front() {
+            for other in needed_by.remove(&name).unwrap_or_default() {
+                let imports = waits_for.entry(other.clone()).or_default();
+                if imports.remove(&name) && imports.is_empty() {
+                    ready.push_back(other);
+                }
             }
+            file.extend(self.files.remove(&name));
+        }
+        if let Some((name, _)) = self.files.first_key_value() {
+            return Err(format!("{} imports itself", shown(name)));
+        }
+        if file.is_empty() {
+            return Err("the server describes no file".to_owned());
         }
         let bytes = FileDescriptorSet { file }.encode_to_vec();
         read_set(&bytes)?;
@@ -310,6 +318,8 @@ mod tests {
         let set = FileDescriptorSet::decode(found.set().unwrap().as_slice()).unwrap();
         let names: Vec<&str> = set.file.iter().map(FileDescriptorProto::name).collect();
         assert_eq!(names, ["c", "b", "a"]);
+        let none = Found::default().set().unwrap_err();
+        assert_eq!(none, "the server describes no file");
     }
 
     #[test]

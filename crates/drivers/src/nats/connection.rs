@@ -115,9 +115,9 @@ impl Connection {
         self.state.borrow_mut().no_inbox = Some(refusal);
     }
 
-    /// Whether it has ended.
-    pub fn has_ended(&self) -> bool {
-        self.state.borrow().ended.is_some()
+    /// How it has ended, if it has.
+    pub fn failure(&self) -> Option<Failure> {
+        self.state.borrow().ended.clone()
     }
 
     /// How many messages and errors came that no operation asked for.

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use engine::clock::Clock;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
@@ -15,7 +14,6 @@ use record::{FailureKind, Outcome};
 use super::compile;
 use super::connection::Connection;
 use super::operation::Operation;
-use super::session::Session;
 use super::stream::MessageStream;
 
 /// NATS over any stream, several operations under way on a connection.
@@ -31,7 +29,6 @@ pub struct Nats;
 #[derive(Debug)]
 pub struct SharedConnection {
     connection: Rc<Connection>,
-    session: Arc<Session>,
 }
 
 impl SharedConnection {
@@ -84,18 +81,22 @@ impl Driver for Nats {
                 return Err((failure.kind, failure.detail));
             }
         };
+        if let Some(failure) = connection.failure() {
+            exchange.status = failure.status;
+            return Err((failure.kind, failure.detail));
+        }
         let (running, clock) = (Rc::clone(&connection), exchange.clock().clone());
         let background = Box::pin(async move {
             let now = || clock.now();
             poll_fn(|context| running.poll_run(context, &now)).await;
         });
-        let connection = SharedConnection { connection, session: Arc::clone(session) };
+        let connection = SharedConnection { connection };
         Ok(NewConnection { connection, background: Some(background) })
     }
 
     fn open_stream(&self, connection: &mut SharedConnection) -> Option<MessageStream> {
-        let SharedConnection { connection, session } = connection;
-        connection.is_usable().then(|| MessageStream::open(connection, session))
+        let SharedConnection { connection } = connection;
+        connection.is_usable().then(|| MessageStream::open(connection))
     }
 
     fn outlives_streams(&self, connection: &mut SharedConnection) -> bool {
@@ -103,8 +104,8 @@ impl Driver for Nats {
     }
 
     /// A connection is as its first operation wanted it.
-    fn fits(&self, operation: &Operation, stream: &MessageStream) -> bool {
-        stream.session == operation.session
+    fn shares_connection(&self, one: &Operation, other: &Operation) -> bool {
+        one.session == other.session
     }
 
     fn encode(&self, operation: &Operation, stream: &mut MessageStream, call: &Call) {

@@ -30,7 +30,7 @@ impl Failure {
 
     /// The server's `-ERR`.
     pub fn refusal(error: &[u8]) -> Self {
-        Self::status(&server_error::name(error), server_error::shown(error))
+        Self::status(server_error::name(error), server_error::shown(error))
     }
 }
 

@@ -155,7 +155,10 @@ impl Pending {
         let failure = Failure::refusal(error);
         let subject = server_error::subject(error);
         let oldest = self.due.front_mut().filter(|due| due.refusal.is_none());
-        let names = |slot: &Slot| subject.is_none_or(|subject| subject == slot.subject);
+        // The introduction of a connection has no subject, and is meant by every error.
+        let names = |slot: &Slot| {
+            slot.subject.is_empty() || subject.is_none_or(|subject| subject == slot.subject)
+        };
         // The error for a publication comes before its `PONG`, and after those of earlier ones.
         if let Some(due) = oldest
             && due.slot.is_some_and(|slot| names(&self.slots[slot]))
@@ -166,7 +169,10 @@ impl Pending {
         let requests = self.slots.iter_mut().filter(|slot| slot.waits_for == Some(Ending::Reply));
         if let Some(slot) = requests.filter(|slot| names(slot)).min_by_key(|slot| slot.token) {
             slot.finish(Err(failure));
-        } else if let Some(due) = self.due.front_mut() {
+        } else if let Some(due) = self.due.front_mut()
+            && (subject.is_none() || due.slot.is_none())
+        {
+            // One that was given up no longer has its subject.
             due.refusal.get_or_insert(failure);
         } else {
             self.unasked += 1;

@@ -94,10 +94,10 @@ impl Session {
         let inbox = inbox(&info, exchange.now());
         let command = self.introduction(&info, &inbox, exchange);
         let connection = Connection::new(stream, input, info, inbox.into_bytes());
-        let mut first = MessageStream::open(&connection, self);
+        let mut first = MessageStream::open(&connection);
         match first.exchange_alone(command, exchange).await {
             // Who may only publish has no inbox, and needs none.
-            Err(refusal) if !connection.has_ended() => connection.refuse_inbox(refusal),
+            Err(refusal) if connection.failure().is_none() => connection.refuse_inbox(refusal),
             other => other.map_err(|failure| Failure {
                 detail: self.without_secret(failure.detail),
                 ..failure

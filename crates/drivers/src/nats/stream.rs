@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use engine::clock::Clock;
@@ -12,14 +11,11 @@ use super::FIRST_BYTE;
 use super::connection::{Connection, Sending};
 use super::failure::Failure;
 use super::pending::{Answer, Ending};
-use super::session::Session;
 
 /// A stream, which carries one operation at a time.
 #[derive(Debug)]
 pub struct MessageStream {
     pub(super) connection: Rc<Connection>,
-    /// How the connection was opened.
-    pub(super) session: Arc<Session>,
     pub(super) slot: usize,
     /// What `encode` was given.
     pub(super) call: Call,
@@ -46,10 +42,9 @@ pub(super) struct Encoded {
 
 impl MessageStream {
     /// One more stream of a connection.
-    pub fn open(connection: &Rc<Connection>, session: &Arc<Session>) -> Self {
+    pub fn open(connection: &Rc<Connection>) -> Self {
         Self {
             connection: Rc::clone(connection),
-            session: Arc::clone(session),
             slot: connection.take_slot(),
             call: Call { trial: 1, ..Call::default() },
             encoded: Encoded::default(),

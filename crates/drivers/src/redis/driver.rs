@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use engine::clock::Clock;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
@@ -15,7 +14,6 @@ use record::{FailureKind, Outcome};
 use super::compile;
 use super::connection::Connection;
 use super::operation::Operation;
-use super::session::Session;
 use super::stream::CommandStream;
 
 /// Redis over any stream, several commands under way on a connection.
@@ -30,7 +28,6 @@ pub struct Redis;
 #[derive(Debug)]
 pub struct SharedConnection {
     connection: Rc<Connection>,
-    session: Arc<Session>,
 }
 
 impl SharedConnection {
@@ -81,7 +78,7 @@ impl Driver for Redis {
     ) -> Result<NewConnection<SharedConnection>, (FailureKind, String)> {
         let session = &operation.session;
         let connection = Connection::new(stream);
-        let mut first = CommandStream::open(&connection, session);
+        let mut first = CommandStream::open(&connection);
         if let Err(failure) = session.open(&mut first, exchange).await {
             exchange.status = failure.status;
             return Err((failure.kind, failure.detail));
@@ -91,13 +88,13 @@ impl Driver for Redis {
             let now = || clock.now();
             poll_fn(|context| running.poll_run(context, &now)).await;
         });
-        let connection = SharedConnection { connection, session: Arc::clone(session) };
+        let connection = SharedConnection { connection };
         Ok(NewConnection { connection, background: Some(background) })
     }
 
     fn open_stream(&self, connection: &mut SharedConnection) -> Option<CommandStream> {
-        let SharedConnection { connection, session } = connection;
-        connection.is_usable().then(|| CommandStream::open(connection, session))
+        let SharedConnection { connection } = connection;
+        connection.is_usable().then(|| CommandStream::open(connection))
     }
 
     fn outlives_streams(&self, connection: &mut SharedConnection) -> bool {
@@ -105,8 +102,8 @@ impl Driver for Redis {
     }
 
     /// A connection is as its first operation wanted it.
-    fn fits(&self, operation: &Operation, stream: &CommandStream) -> bool {
-        stream.session == operation.session
+    fn shares_connection(&self, one: &Operation, other: &Operation) -> bool {
+        one.session == other.session
     }
 
     fn encode(&self, operation: &Operation, stream: &mut CommandStream, call: &Call) {

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use engine::clock::Clock;
@@ -11,14 +10,11 @@ use engine::driver::{Call, Exchange};
 use super::FIRST_BYTE;
 use super::connection::{Arrival, Connection};
 use super::failure::Failure;
-use super::session::Session;
 
 /// A stream, which carries one operation at a time.
 #[derive(Debug)]
 pub struct CommandStream {
     connection: Rc<Connection>,
-    /// How the connection was opened.
-    pub(super) session: Arc<Session>,
     slot: usize,
     /// What `encode` was given.
     pub(super) call: Call,
@@ -34,11 +30,10 @@ pub struct CommandStream {
 
 impl CommandStream {
     /// One more stream of a connection.
-    pub fn open(connection: &Rc<Connection>, session: &Arc<Session>) -> Self {
+    pub fn open(connection: &Rc<Connection>) -> Self {
         let (command, rendered, reply, text) = Default::default();
         Self {
             connection: Rc::clone(connection),
-            session: Arc::clone(session),
             slot: connection.take_slot(),
             call: Call { trial: 1, ..Call::default() },
             command,

@@ -1,18 +1,13 @@
 //! A connection with a session on it, and what it keeps from one message to the next.
 
-use std::sync::Arc;
-
 use super::buffered_stream::BufferedStream;
 use super::codec::offers::Offers;
 use super::content::{Rendered, TooSmall};
-use super::session::Session;
 
 /// A connection that carries one message at a time.
 #[derive(Debug)]
 pub struct Conversation {
     pub(super) line: BufferedStream,
-    /// How it was opened.
-    pub(super) session: Arc<Session>,
     pub(super) offers: Offers,
     pub(super) commands: Commands,
     pub(super) content: Rendered,
@@ -41,10 +36,9 @@ pub(super) struct Commands {
 
 impl Conversation {
     /// A conversation on a line whose session was just opened.
-    pub fn new(line: BufferedStream, session: Arc<Session>, offers: Offers) -> Self {
+    pub fn new(line: BufferedStream, offers: Offers) -> Self {
         Self {
             line,
-            session,
             offers,
             commands: Commands::default(),
             content: Rendered::default(),

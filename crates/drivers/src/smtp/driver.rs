@@ -60,7 +60,7 @@ impl Driver for Smtp {
         let session = &operation.session;
         match session.open(endpoint, stream, exchange).await {
             Ok((line, offers)) => {
-                let conversation = Conversation::new(line, session.clone(), offers);
+                let conversation = Conversation::new(line, offers);
                 Ok(SingleStream::connected(conversation))
             }
             Err(failure) => {
@@ -75,8 +75,8 @@ impl Driver for Smtp {
     }
 
     /// A session is as its first operation wanted it.
-    fn fits(&self, operation: &Operation, stream: &Conversation) -> bool {
-        stream.session == operation.session
+    fn shares_connection(&self, one: &Operation, other: &Operation) -> bool {
+        one.session == other.session
     }
 
     fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {

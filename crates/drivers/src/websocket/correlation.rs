@@ -1,10 +1,12 @@
 //! Which message answers which.
 
+use std::borrow::Cow;
+
 use memchr::memmem;
 use plan::rows::Rows;
 use plan::template::{Call, Template};
 
-use crate::expect::json_scan::Place;
+use crate::expect::json_scan::{Place, reads};
 
 /// What the answer to a message is.
 #[derive(Debug, Default)]
@@ -21,6 +23,13 @@ pub enum Correlation {
 /// What the answer to the message of a call has in it; memory that is kept from one call to the next.
 #[derive(Debug, Default)]
 pub struct Wanted(Vec<Vec<u8>>);
+
+/// A message, as a correlation reads it.
+#[derive(Debug)]
+pub struct Reading<'m> {
+    message: &'m [u8],
+    values: Vec<Option<Cow<'m, str>>>,
+}
 
 impl Correlation {
     /// Renders what the answer of this call has in it.
@@ -42,18 +51,28 @@ impl Correlation {
         }
     }
 
-    /// Whether this message is the answer for which this was rendered; that of `Next` is any.
+    /// What stands at each of its places in this message, to be compared with what many operations wait for.
     ///
-    /// Cost:   O(n) time, no allocation for places of names and indices
-    pub fn is_answer(&self, message: &[u8], wanted: &Wanted) -> bool {
+    /// Cost:   O(n) time a place
+    pub fn read<'m>(&self, message: &'m [u8]) -> Reading<'m> {
+        let values = match self {
+            Self::Next | Self::Contains(_) => Vec::new(),
+            Self::At(places) => places.iter().map(|(place, _)| place.raw(message)).collect(),
+        };
+        Reading { message, values }
+    }
+
+    /// Whether this message is the answer for which this was rendered; that of `Next` is any.
+    pub fn is_answer(&self, reading: &Reading<'_>, wanted: &Wanted) -> bool {
         match self {
             Self::Next => true,
             Self::Contains(_) => {
-                wanted.0.first().is_some_and(|text| memmem::find(message, text).is_some())
+                let has = |text: &Vec<u8>| memmem::find(reading.message, text).is_some();
+                wanted.0.first().is_some_and(has)
             }
-            Self::At(places) => {
-                let mut pairs = places.iter().zip(&wanted.0);
-                pairs.all(|((place, _), text)| place.reads(message, text))
+            Self::At(_) => {
+                let mut pairs = reading.values.iter().zip(&wanted.0);
+                pairs.all(|(raw, text)| raw.as_ref().is_some_and(|raw| reads(raw, text)))
             }
         }
     }

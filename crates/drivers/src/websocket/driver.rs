@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use engine::clock::Clock;
 use engine::driver::{Call, CompileContext, Driver, Exchange, NewConnection};
@@ -13,7 +12,7 @@ use plan::protocol::{FileKey, Scheme};
 use record::{FailureKind, Outcome};
 
 use super::compile;
-use super::handshake::{Answer, Handshake};
+use super::handshake::Answer;
 use super::opening::Opening;
 use super::operation::Operation;
 use super::socket::Socket;
@@ -34,7 +33,7 @@ pub enum Connection {
     /// One on which an operation will open a socket.
     Fresh(Option<Box<Opening>>),
     /// An open socket, which its streams share.
-    Open(Rc<Socket>, Arc<Handshake>),
+    Open(Rc<Socket>),
 }
 
 /// What carries one operation at a time.
@@ -111,15 +110,15 @@ impl Driver for WebSocket {
             let now = || clock.now();
             poll_fn(|context| running.poll_run(context, &now)).await;
         });
-        let connection = Connection::Open(socket, Arc::clone(handshake));
+        let connection = Connection::Open(socket);
         Ok(NewConnection { connection, background: Some(background) })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {
         match connection {
             Connection::Fresh(opening) => opening.take().map(Conversation::Open),
-            Connection::Open(socket, handshake) => {
-                let open = || Conversation::Ask(Box::new(AskStream::open(socket, handshake)));
+            Connection::Open(socket) => {
+                let open = || Conversation::Ask(Box::new(AskStream::open(socket)));
                 socket.is_usable().then(open)
             }
         }
@@ -128,20 +127,13 @@ impl Driver for WebSocket {
     fn outlives_streams(&self, connection: &mut Connection) -> bool {
         match connection {
             Connection::Fresh(_) => false,
-            Connection::Open(socket, _) => socket.is_usable(),
+            Connection::Open(socket) => socket.is_usable(),
         }
     }
 
-    /// A socket is as its first operation opened it.
-    fn fits(&self, operation: &Operation, stream: &Conversation) -> bool {
-        match stream {
-            Conversation::Open(_) => operation.ask.is_none(),
-            Conversation::Ask(stream) => {
-                operation.ask.is_some()
-                    && (Arc::ptr_eq(&stream.handshake, &operation.handshake)
-                        || stream.handshake == operation.handshake)
-            }
-        }
+    /// A socket is as its first operation opened it; one that is opened to be measured is never asked.
+    fn shares_connection(&self, one: &Operation, other: &Operation) -> bool {
+        one.ask.is_some() && other.ask.is_some() && one.handshake == other.handshake
     }
 
     fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use engine::transport::failure_kind;
+use plan::printable::printable;
 use record::{FailureKind, Status};
 use tokio_websockets::Error;
 
@@ -30,7 +31,10 @@ impl Failure {
     pub fn closed(code: u16, reason: &str) -> Self {
         let detail = match reason {
             "" => format!("the peer closed the socket with code {code}"),
-            reason => format!("the peer closed the socket with code {code}: {reason}"),
+            reason => {
+                let reason = printable(reason);
+                format!("the peer closed the socket with code {code}: {reason}")
+            }
         };
         Self { kind: FailureKind::Closed, detail, status: code.into() }
     }

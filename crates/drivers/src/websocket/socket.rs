@@ -17,7 +17,7 @@ use record::FailureKind;
 use tokio_websockets::{ClientBuilder, Limits, Message, WebSocketStream};
 
 use super::MESSAGE_LIMIT;
-use super::correlation::{Correlation, Wanted};
+use super::correlation::{Correlation, Reading, Wanted};
 use super::failure::Failure;
 use super::prefixed::Prefixed;
 
@@ -25,6 +25,9 @@ use super::prefixed::Prefixed;
 const UNSENT_LIMIT: usize = 16 << 20;
 /// Answers that may be due for messages that were given up before the socket takes no more streams.
 const SKIPPED_LIMIT: usize = 1000;
+/// Bytes of messages that are taken in one turn, each as if it had so many more.
+const TURN_LIMIT: usize = 1 << 20;
+const MESSAGE_COST: usize = 1 << 10;
 /// Pings that may wait for their pong to be sent.
 const PINGS_LIMIT: usize = 1000;
 /// What a close frame without a code means (RFC 6455 section 7.4.1).
@@ -165,8 +168,17 @@ impl Socket {
             // If it fails, what the server said before it went away is read below.
             let _ = state.poll_flush(context);
         }
+        let mut budget = TURN_LIMIT;
         while state.ended.is_none() {
+            if budget == 0 {
+                // Time-outs and the end of the trial come between.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let next = ready!(state.frames.poll_next_unpin(context));
+            let length = next.as_ref().and_then(|next| next.as_ref().ok());
+            let length = length.map_or(0, |message| message.as_payload().len());
+            budget = budget.saturating_sub(MESSAGE_COST + length);
             if let Err(failure) = state.receive(next, now, context) {
                 state.end(failure, context);
             }
@@ -290,11 +302,19 @@ impl State {
     /// Hands a message to the stream that waits for it: one that knows its answer, or else the one that takes the next.
     fn hand_over(&mut self, message: &[u8], read_at: u64) {
         let Self { due, slots, .. } = self;
+        // Operations of one kind wait for the same places, which are read once.
+        let mut read: Option<(&Arc<Correlation>, Reading<'_>)> = None;
         let is_its = |slot: &Option<usize>| {
-            slot.is_some_and(|slot| {
-                let Slot { correlation, wanted, .. } = &slots[slot];
-                !correlation.is_next() && correlation.is_answer(message, wanted)
-            })
+            let Some(slot) = *slot else { return false };
+            let Slot { correlation, wanted, .. } = &slots[slot];
+            if correlation.is_next() {
+                return false;
+            }
+            let known = read.take().filter(|(of, _)| Arc::ptr_eq(of, correlation));
+            let known = known.unwrap_or_else(|| (correlation, correlation.read(message)));
+            let is_answer = correlation.is_answer(&known.1, wanted);
+            read = Some(known);
+            is_answer
         };
         let takes_next =
             |slot: &Option<usize>| slot.is_none_or(|slot| slots[slot].correlation.is_next());

@@ -10,15 +10,12 @@ use tokio_websockets::Message;
 
 use super::correlation::{Correlation, Wanted};
 use super::failure::Failure;
-use super::handshake::Handshake;
 use super::socket::Socket;
 
 /// A stream, which carries one operation at a time.
 #[derive(Debug)]
 pub struct AskStream {
     socket: Rc<Socket>,
-    /// How the socket was opened.
-    pub(super) handshake: Arc<Handshake>,
     slot: usize,
     /// What `encode` was given.
     pub(super) call: Call,
@@ -34,11 +31,10 @@ pub struct AskStream {
 
 impl AskStream {
     /// One more stream of a socket.
-    pub fn open(socket: &Rc<Socket>, handshake: &Arc<Handshake>) -> Self {
+    pub fn open(socket: &Rc<Socket>) -> Self {
         let (wanted, message, rendered, answer) = Default::default();
         Self {
             socket: Rc::clone(socket),
-            handshake: Arc::clone(handshake),
             slot: socket.take_slot(),
             call: Call { trial: 1, ..Call::default() },
             message,

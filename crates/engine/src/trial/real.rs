@@ -223,5 +223,5 @@ fn prepare<D: Driver>(
     let targets = setup.arm.targets.iter().map(|target| addresses.fill_target(target));
     let targets = targets.collect::<Result<Vec<_>, _>>()?;
     let endpoints = targets.iter().map(Endpoint::resolve).collect::<Result<Vec<_>, _>>()?;
-    Ok(PreparedMix { endpoints, operations: setup.compile(&targets)? })
+    Ok(PreparedMix::new(&*setup.driver, endpoints, setup.compile(&targets)?))
 }

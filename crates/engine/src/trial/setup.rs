@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plan::journey::{Journey, Step};
 use plan::load::{Model, Stop};
-use plan::operation::{CONNECTING, part_names};
+use plan::operation::{CONNECTING, TargetOf, part_names};
 use plan::plan::{Arm, TrialPlan};
 use plan::plan_share::PlanShare;
 use plan::schedule::{Schedule, nanos};
@@ -144,7 +144,8 @@ impl<D: Driver> Setup<'_, D> {
                 Err(found) => problems.extend(found),
             }
         }
-        if problems.is_empty() { Ok(prepared) } else { Err(TrialError::Compile(problems)) }
+        let is_whole = prepared.len() == self.arm.operations.len();
+        if is_whole { Ok(prepared) } else { Err(TrialError::Compile(problems)) }
     }
 
     /// The workload of a trial that begins at `start`.
@@ -258,8 +259,41 @@ pub(super) fn workloads<D: Driver>(
 
 /// The targets of a trial, resolved, and the mix compiled for them.
 pub(super) struct PreparedMix<D: Driver> {
+    /// A target stands here once for each kind of connection that operations need to it.
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) operations: Vec<PreparedOperation<D::Operation>>,
+}
+
+impl<D: Driver> PreparedMix<D> {
+    /// The mix for these targets; operations that cannot share connections get places of their own.
+    pub(super) fn new(
+        driver: &D,
+        mut endpoints: Vec<Endpoint>,
+        mut operations: Vec<PreparedOperation<D::Operation>>,
+    ) -> Self {
+        // For each place in use: its target, and an operation that goes there.
+        let mut kinds: Vec<(usize, usize, usize)> = Vec::new();
+        for number in 0..operations.len() {
+            let TargetOf::Fixed(target) = operations[number].target else { continue };
+            let shares = |other: usize| {
+                driver
+                    .shares_connection(&operations[other].operation, &operations[number].operation)
+            };
+            let mut same = kinds.iter().filter(|(of, _, _)| *of == target);
+            let known = same.clone().find(|(_, _, other)| shares(*other));
+            let place = match (known, same.next()) {
+                (Some((_, place, _)), _) => *place,
+                (None, None) => target,
+                (None, Some(_)) => {
+                    endpoints.push(endpoints[target].clone());
+                    endpoints.len() - 1
+                }
+            };
+            operations[number].target = TargetOf::Fixed(place);
+            kinds.push((target, place, number));
+        }
+        Self { endpoints, operations }
+    }
 }
 
 /// Names that the samples of an arm refer to.

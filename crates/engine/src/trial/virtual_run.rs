@@ -55,7 +55,7 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let mixes = setups.iter().map(|setup| {
         let targets = &setup.arm.targets;
         let endpoints = targets.iter().map(|target| endpoint(&target.url)).collect();
-        Ok(PreparedMix { endpoints, operations: setup.compile(targets)? })
+        Ok(PreparedMix::new(&*setup.driver, endpoints, setup.compile(targets)?))
     });
     let mixes = mixes.collect::<Result<Vec<_>, TrialError>>()?;
     let workloads = workloads(setups, mixes, workers, clock.now());

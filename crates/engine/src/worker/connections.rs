@@ -128,7 +128,11 @@ impl<C: Clock, N: Network, D: Driver> ConnectionGroup<C, N, D> {
         due: &DueOperation,
         exchange: &mut Exchange<C>,
     ) -> Result<OpenStream<C, N, D>, (FailureKind, String)> {
-        if !state.workload.operations[due.assignment.operation].multiplexes {
+        let (workload, place) = (&*state.workload, due.assignment.operation);
+        let operation = &workload.prepared[place].operation;
+        let is_shared = workload.operations[place].multiplexes
+            && workload.driver.shares_connection(operation, operation);
+        if !is_shared {
             return connect(state, due, exchange).await;
         }
         let guard = loop {

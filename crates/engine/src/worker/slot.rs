@@ -147,11 +147,6 @@ impl<C: Clock, N: Network, D: Driver> Slot<C, N, D> {
         if self.state.stage() >= Stage::Abandoning {
             return Err(Outcome::Abandoned);
         }
-        let operation = &self.state.workload.prepared[due.assignment.operation].operation;
-        let open = self.connections.streams[due.target].as_ref();
-        if open.is_some_and(|open| !self.state.workload.driver.fits(operation, &open.stream)) {
-            self.connections.close(due.target, false);
-        }
         if let Some(open) = &mut self.connections.streams[due.target] {
             // The peer may have closed it since it was last used; that must not fail the operation.
             let checked = std::mem::take(&mut self.checked) && was_last;

@@ -88,6 +88,11 @@ impl Reading<'_> {
             }
             (form, _) => self.content(&mut entry.node, form),
         }
+        // Where the content takes the name's place, an empty one stands for a file that cannot be read.
+        let is_empty = key.content == key.key && entry.node.as_str() == Some("");
+        if is_empty && self.problems.len() == before {
+            self.problems.push(Diagnostic::new(entry.node.span, "the file is empty", "named here"));
+        }
         if self.problems.len() == before {
             entry.key = key.content.to_owned();
             table.entries.insert(at, entry);

@@ -12,9 +12,28 @@ use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 /// Files that every compiler of .proto files has.
 const BUNDLED: &str = "google/protobuf/";
 
+/// Braces that may stand in each other: the compiler descends into each of them.
+const NESTING_LIMIT: usize = 500;
+
+/// Whether the compiler can descend into this text.
+fn is_shallow(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().all(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth <= NESTING_LIMIT
+    })
+}
+
 /// The files that a .proto file imports, in order, without those that need no reading; none where it cannot be read,
 /// which compiling it reports.
 pub fn imports(text: &str) -> Vec<String> {
+    if !is_shallow(text) {
+        return Vec::new();
+    }
     let file = File::from_source("", text);
     let imports = file.map(|file| file.file_descriptor_proto().dependency.clone());
     let imports = imports.unwrap_or_default().into_iter();
@@ -120,7 +139,11 @@ struct Sources(Vec<(String, String)>);
 impl FileResolver for Sources {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         match self.0.iter().find(|(known, _)| known == name) {
-            Some((_, content)) => File::from_source(name, content),
+            Some((_, content)) if is_shallow(content) => File::from_source(name, content),
+            Some(_) => {
+                let what = format!("{name}: more than {NESTING_LIMIT} braces stand in each other");
+                Err(protox::Error::new(what))
+            }
             None => Err(protox::Error::file_not_found(name)),
         }
     }

@@ -3,8 +3,8 @@
 /// Characters of an error that are shown.
 const SHOWN_LIMIT: usize = 200;
 
-/// What errors begin with, and their names. Others are named by their words.
-const NAMES: [(&str, &str); 12] = [
+/// What errors begin with, and their names. No others: what a server says may repeat a password, and is no name.
+const NAMES: [(&str, &str); 20] = [
     ("authorization", "authorization"),
     ("authentication", "authorization"),
     ("user authentication", "authorization"),
@@ -16,6 +16,14 @@ const NAMES: [(&str, &str); 12] = [
     ("maximum subscriptions", "max_subscriptions"),
     ("secure connection", "tls_required"),
     ("invalid publish subject", "invalid_subject"),
+    ("invalid subject", "invalid_subject"),
+    ("invalid client protocol", "invalid_protocol"),
+    ("unknown protocol operation", "unknown_operation"),
+    ("parser error", "parser_error"),
+    ("maximum control line", "max_control_line"),
+    ("slow consumer", "slow_consumer"),
+    ("stale connection", "stale_connection"),
+    ("server shutdown", "server_shutdown"),
     ("message headers not supported", "headers"),
 ];
 
@@ -27,16 +35,11 @@ const SURVIVED: [&str; 4] = [
     "maximum subscriptions",
 ];
 
-/// The short name of an error, in lower case without blanks.
-pub fn name(error: &[u8]) -> String {
+/// The short name of an error; `error` where it is none that NATS documents.
+pub fn name(error: &[u8]) -> &'static str {
     let text = String::from_utf8_lossy(error).to_ascii_lowercase();
-    if let Some((_, name)) = NAMES.iter().find(|(begin, _)| text.starts_with(begin)) {
-        return (*name).to_owned();
-    }
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric();
-    let words: Vec<_> =
-        text.split(|letter| !is_letter(letter)).filter(|word| !word.is_empty()).collect();
-    if words.is_empty() { "error".to_owned() } else { words.join("_") }
+    let known = NAMES.iter().find(|(begin, _)| text.starts_with(begin));
+    known.map_or("error", |(_, name)| name)
 }
 
 /// Whether the server closes the connection after this error.

@@ -162,9 +162,10 @@ fn an_error_has_a_name_and_is_final_or_not() {
         ("Secure Connection - TLS Required", "tls_required", true),
         ("Slow Consumer", "slow_consumer", true),
         ("Stale Connection", "stale_connection", true),
+        ("'hunter2' is no password", "error", true),
         ("Invalid Subject", "invalid_subject", false),
         ("Parser Error", "parser_error", true),
-        ("\x1b[2J", "2j", true),
+        ("\x1b[2J", "error", true),
         ("", "error", true),
     ] {
         assert_eq!(server_error::name(text.as_bytes()), name, "{text}");

@@ -57,7 +57,8 @@ fn a_message_is_rendered_for_each_call_and_its_answer_told_from_others() {
     let call = plan::template::Call { sequence: 4, ..Default::default() };
     let mut wanted = super::super::correlation::Wanted::default();
     ask.correlation.render(&call, None, &mut wanted);
-    let is_answer = |text: &str| ask.correlation.is_answer(text.as_bytes(), &wanted);
+    let is_answer =
+        |text: &str| ask.correlation.is_answer(&ask.correlation.read(text.as_bytes()), &wanted);
     assert!(is_answer(r#"{"kind":7,"id":"4"}"#) && is_answer(r#"{"kind":"7","id":4}"#));
     assert!(!is_answer(r#"{"kind":7,"id":"5"}"#) && !is_answer(r#"{"id":"4"}"#));
     assert!(!is_answer("4 7") && !is_answer(""));
@@ -71,8 +72,8 @@ fn an_answer_is_the_next_message_or_one_that_contains_a_text() {
     let call = plan::template::Call { sequence: 12, ..Default::default() };
     let mut wanted = super::super::correlation::Wanted::default();
     ask.correlation.render(&call, None, &mut wanted);
-    assert!(ask.correlation.is_answer(b"<pong 12;>", &wanted));
-    assert!(!ask.correlation.is_answer(b"<pong 1;>", &wanted));
+    assert!(ask.correlation.is_answer(&ask.correlation.read(b"<pong 12;>"), &wanted));
+    assert!(!ask.correlation.is_answer(&ask.correlation.read(b"<pong 1;>"), &wanted));
 }
 
 #[test]

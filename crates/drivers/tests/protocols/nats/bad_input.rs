@@ -68,7 +68,7 @@ fn an_error_of_the_server_ends_the_connection_under_its_name() {
         ("Stale Connection", "stale_connection"),
         ("Maximum Payload Violation", "max_payload"),
         ("Authorization Violation", "authorization"),
-        ("An Error That Nobody Knows Yet", "an_error_that_nobody_kn"),
+        ("An Error That Nobody Knows Yet", "error"),
     ] {
         check(format!("-ERR '{error}'\r\n"), FailureKind::Status, name);
     }

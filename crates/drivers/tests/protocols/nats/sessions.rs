@@ -81,6 +81,7 @@ fn a_server_that_numbers_no_connections_and_knows_no_headers_will_do() {
             far.hear(&hello[..hello.find("SUB").expect("it is there")]).await;
             far.hear(&inbox).await;
             far.say("PONG\r\n").await;
+            far
         });
         let connected = connect(&operation, near, &clock).await;
         assert!(connected.client.is_ok());
