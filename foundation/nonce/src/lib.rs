@@ -13,6 +13,9 @@
 //!
 //! Pure. Not here: how the check is drawn (see `plan::nonce`), and clocks.
 
+/// Hexadecimal digits before the dash.
+const DIGITS: usize = 32;
+
 /// What a mark says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonce {
@@ -37,12 +40,23 @@ impl Nonce {
         decimal(self.sent_at, out);
     }
 
+    /// The first mark in a text, whatever stands around it.
+    pub fn find(text: &[u8]) -> Option<Self> {
+        let dashes = text.iter().enumerate().filter(|(_, byte)| **byte == b'-').map(|(at, _)| at);
+        dashes.filter(|at| *at >= DIGITS).find_map(|at| {
+            let after = &text[at + 1..];
+            let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            Self::parse(&text[at - DIGITS..=at + digits])
+        })
+    }
+
     /// Reads a text that is a mark and nothing else; `None` for anything else.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (digits, sent_at) = text.split_once('-')?;
         let is_lower = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if digits.len() != 32 || !is_lower || !sent_at.bytes().all(|byte| byte.is_ascii_digit()) {
+        if digits.len() != DIGITS || !is_lower || !sent_at.bytes().all(|byte| byte.is_ascii_digit())
+        {
             return None;
         }
         Some(Self {
@@ -105,6 +119,22 @@ mod tests {
             b"\xff0000000200000000000aabcdefabcde-12",
         ] {
             assert_eq!(Nonce::parse(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_found_in_a_text() {
+        let mark = "0000000300000001e240000000000abc-98765";
+        for text in [
+            mark.to_owned(),
+            format!("{{\"id\":\"{mark}\",\"to\":\"a-b\"}}"),
+            format!("--- 00000000-0000-0000-0000-000000000000 f{mark}, {mark}1"),
+        ] {
+            let found = Nonce::find(text.as_bytes()).map(|nonce| (nonce.index, nonce.sent_at));
+            assert_eq!(found, Some((123_456, 98_765)), "{text}");
+        }
+        for text in ["", "-", "no mark", &mark[..33], &mark[1..], &mark.replace('e', "E")] {
+            assert_eq!(Nonce::find(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -11,12 +11,13 @@
 //! In reading order: settings ([`options`], [`settings`], [`error`]); limits and
 //! stopping ([`limits`], [`listener`], [`stop`]); the start ([`start`]) in a [`program`]; parts as
 //! child processes ([`child`]), restarted when they die ([`supervisor`]), and their leftovers ([`orphans`]); reports
-//! ([`ready`], [`metrics`], [`observed`]); times ([`watch`],
+//! ([`ready`], [`metrics`], [`observed`], of what [`deliveries`] count); times ([`watch`],
 //! [`timing`]); an HTTP/1.1 server ([`http`]) with its
 //! errors ([`api_error`]), [`percent`] decoding and [`tls`].
 
 pub mod api_error;
 pub mod child;
+pub mod deliveries;
 pub mod error;
 pub mod http;
 pub mod limits;

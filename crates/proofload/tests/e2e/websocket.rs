@@ -64,6 +64,25 @@ fn opening_is_an_operation_and_a_refused_handshake_counts_by_its_status() {
 }
 
 #[test]
+fn operations_of_several_kinds_keep_connections_of_their_own() {
+    let lab = Lab::new();
+    let rooms = Application::start(node(&lab, "rooms.js"));
+    let members = ASK.replace("\"say\"", "\"other\"").replace("/room", "/room?floor=2");
+    let open = "[[operation]]\nname = \"enter\"\nwebsocket = { path = \"/room\" }\n";
+    let load = "operations = 3000\nconnections = 4\nstreams = 4";
+    let (_, trial) = run(&lab, &experiment(&rooms.url, "", load, &format!("{ASK}{members}{open}")));
+    let [say, other, enter] = &trial.operations[..] else { panic!("three operations") };
+    for operation in [say, other, enter] {
+        assert!(operation.succeeded > 0 && operation.failed == 0, "{:?}", operation.failures);
+    }
+    for asked in [say, other] {
+        let opened = asked.spans.get("connect").map_or(0, |connect| connect.count);
+        assert!((1..=16).contains(&opened), "{opened} connections");
+    }
+    assert_eq!(enter.spans["connect"].count, enter.succeeded);
+}
+
+#[test]
 fn sockets_are_reached_over_tls_and_the_code_of_a_close_is_a_status() {
     let lab = Lab::new();
     let (certificate, key) = self_signed();
@@ -82,4 +101,27 @@ fn sockets_are_reached_over_tls_and_the_code_of_a_close_is_a_status() {
     assert!(bad.failed > 0 && bad.succeeded == 0);
     assert_eq!(bad.statuses["1008"], bad.failures["closed"], "{:?}", bad.failures);
     assert!(trial.total.spans["tls"].count > 0);
+}
+
+#[test]
+fn what_is_published_is_counted_at_each_socket() {
+    let lab = Lab::new();
+    let feed = Application::start(node(&lab, "feed.js"));
+    let listeners = format!(
+        "[[observer]]\nname = \"listeners\"\nserve = \"subscribers\"\n\
+         set = {{ url = \"{}/room?user=$number\", sockets = 20 }}\n\
+         expect = \"everywhere == publish.succeeded and disconnected == 0\"\n",
+        feed.url.replace("http://", "ws://")
+    );
+    let publish = "[[operation]]\nname = \"publish\"\n\
+        http = { method = \"POST\", path = \"/\", body = \"news: {{nonce}}\" }\n";
+    let load = "operations = 300\nconnections = 3";
+    let (_, trial) = run(&lab, &experiment(&feed.url, &listeners, load, publish));
+    assert_eq!(trial.accounting.succeeded, 300);
+    let [listeners] = &trial.observers[..] else { panic!("one observer") };
+    assert!(listeners.expect.as_ref().is_some_and(|expected| expected.holds), "{listeners:?}");
+    assert_eq!((listeners.received, listeners.duplicates, listeners.lost), (6_000, 0, 0));
+    // Each socket was greeted.
+    assert_eq!(listeners.unexpected, 20);
+    assert!(listeners.delivery_time.as_ref().is_some_and(|times| times.count == 6_000));
 }

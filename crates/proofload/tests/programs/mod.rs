@@ -8,7 +8,8 @@ use std::process::Command;
 use std::sync::Once;
 
 /// The packages; each has the program `proofload-PACKAGE`.
-const PACKAGES: [&str; 6] = ["edge", "exchange", "mail", "registry", "search", "truth"];
+const PACKAGES: [&str; 7] =
+    ["edge", "exchange", "mail", "registry", "search", "subscribers", "truth"];
 
 /// Folders of crates that systems share.
 const SHARED: [&str; 2] = ["foundation", "service-kit"];

@@ -3,22 +3,17 @@
 //! A delivery id that arrives again is ignored and counted as redelivered; a duplicate is a message
 //! that reaches its recipient under another id.
 //!
-//! A message is identified by its schedule index and the instant of sending, because indexes start
-//! again after a warm-up; a recipient by namespace and name. Memory is one bit for each recipient
-//! of each message, up to [`MOST_WORDS`]. Beyond that, the oldest messages are forgotten and
-//! counted, and a duplicate of one of them counts as received.
+//! A recipient is identified by namespace and name.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use nonce::Nonce;
 use serde_json::{Map, Value};
+use serving::deliveries::Deliveries;
 use serving::observed::{DeliveryTimes, Observed};
 
 use crate::message::Header;
-
-/// Most words of 64 recipients: 256 MiB.
-const MOST_WORDS: usize = 32 << 20;
 
 /// Most delivery ids that are remembered, the latest ones; only deliveries with acknowledgements
 /// are sent again.
@@ -28,19 +23,13 @@ const MOST_IDS: usize = 1 << 18;
 pub const COUNTS: [&str; 6] =
     ["deliveries", "redelivered", "recipients", "messages", "out_of_order", "forgotten_messages"];
 
-/// Place in the schedule and instant of sending.
-type SendStamp = (u64, u64);
-
 /// The counts of one receiver process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Arrivals {
-    most_words: usize,
     trial: Option<u32>,
     recipients: HashMap<String, HashMap<String, usize>>,
     known_recipients: usize,
-    messages: HashMap<SendStamp, Vec<u64>>,
-    order: VecDeque<SendStamp>,
-    words: usize,
+    messages: Deliveries,
     ids: HashSet<Arc<str>>,
     id_order: VecDeque<Arc<str>>,
     counts: Counts,
@@ -49,13 +38,10 @@ pub struct Arrivals {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
-    received: u64,
-    duplicates: u64,
     unexpected: u64,
     deliveries: u64,
     redelivered: u64,
     out_of_order: u64,
-    forgotten: u64,
 }
 
 /// The last message on one connection, to check the order.
@@ -64,30 +50,7 @@ pub struct LastSeen {
     sent_at: u64,
 }
 
-impl Default for Arrivals {
-    fn default() -> Self {
-        Self::bounded(MOST_WORDS)
-    }
-}
-
 impl Arrivals {
-    /// Empty counts with a limit on words of 64 recipients.
-    pub fn bounded(most_words: usize) -> Self {
-        Self {
-            most_words,
-            trial: None,
-            recipients: HashMap::new(),
-            known_recipients: 0,
-            messages: HashMap::new(),
-            order: VecDeque::new(),
-            words: 0,
-            ids: HashSet::new(),
-            id_order: VecDeque::new(),
-            counts: Counts::default(),
-            times: DeliveryTimes::default(),
-        }
-    }
-
     /// Counts one delivery that arrived at an instant of CLOCK_MONOTONIC, in nanoseconds.
     pub fn record(
         &mut self,
@@ -109,21 +72,21 @@ impl Arrivals {
         };
         self.counts.out_of_order += u64::from(nonce.sent_at < last.sent_at);
         last.sent_at = last.sent_at.max(nonce.sent_at);
-        let before = self.counts.received;
+        let before = self.messages.received();
         for name in &header.to {
             let recipient = self.recipient(header.namespace, name);
-            self.mark((nonce.index, nonce.sent_at), recipient);
+            self.messages.mark((nonce.index, nonce.sent_at), recipient);
         }
-        self.times.record_many(now_ns.saturating_sub(nonce.sent_at), self.counts.received - before);
-        self.forget();
+        let received = self.messages.received() - before;
+        self.times.record_many(now_ns.saturating_sub(nonce.sent_at), received);
     }
 
     /// The answer of `GET /observed`.
     pub fn observed(&self) -> Observed {
-        let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
-        let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;
-        let (recipients, messages) =
-            (self.known_recipients as u64, self.order.len() as u64 + forgotten);
+        let Counts { unexpected, deliveries, redelivered, out_of_order } = self.counts;
+        let (received, duplicates) = (self.messages.received(), self.messages.duplicates());
+        let (recipients, messages) = (self.known_recipients as u64, self.messages.messages());
+        let forgotten = self.messages.forgotten();
         let values = [deliveries, redelivered, recipients, messages, out_of_order, forgotten];
         let details = COUNTS.iter().zip(values);
         let detail: Map<String, Value> =
@@ -160,33 +123,6 @@ impl Arrivals {
         names.insert(name.to_owned(), recipient);
         self.known_recipients += 1;
         recipient
-    }
-
-    fn mark(&mut self, message: SendStamp, recipient: usize) {
-        let bits = self.messages.entry(message).or_insert_with(|| {
-            self.order.push_back(message);
-            Vec::new()
-        });
-        let (word, bit) = (recipient / 64, 1 << (recipient % 64));
-        if bits.len() <= word {
-            self.words += word + 1 - bits.len();
-            bits.resize(word + 1, 0_u64);
-        }
-        if bits[word] & bit == 0 {
-            bits[word] |= bit;
-            self.counts.received += 1;
-        } else {
-            self.counts.duplicates += 1;
-        }
-    }
-
-    fn forget(&mut self) {
-        while self.words > self.most_words
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.words -= self.messages.remove(&oldest).map_or(0, |bits| bits.len());
-            self.counts.forgotten += 1;
-        }
     }
 }
 
@@ -258,17 +194,5 @@ mod tests {
         arrivals.record(&mut last, &header("n", &["a"]), &mark(2, 0, 1), 5);
         let observed = arrivals.observed();
         assert_eq!((observed.received, observed.unexpected), (1, 3));
-    }
-
-    #[test]
-    fn the_oldest_messages_are_forgotten_and_that_is_told() {
-        let (mut arrivals, mut last) = (Arrivals::bounded(2), LastSeen::default());
-        for index in 0..3 {
-            arrivals.record(&mut last, &header("n", &["a"]), &mark(1, index, 1), 5);
-        }
-        let observed = arrivals.observed();
-        assert_eq!(observed.received, 3);
-        assert_eq!(observed.detail["messages"], 3);
-        assert_eq!(observed.detail["forgotten_messages"], 1);
     }
 }
