@@ -47,7 +47,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         say: text("say"),
         confirmation: text("confirmation"),
         token: text("token").and_then(|path| token(&settings, &path)),
-        limits: Limits::read_with_bodies(&settings),
+        limits: Limits::read(&settings),
     };
     settings.finish("subscribers")?;
     Ok(configuration)

@@ -35,6 +35,10 @@ impl Others {
         let one = |settings: &[&str]| settings.iter().map(|one| (*one).to_owned()).collect();
         match system {
             "registry-receivers" => vec![vec![self.registry.clone()]],
+            "subscribers" => {
+                let registry = self.registry.replace("registry=", "url=ws://");
+                vec![vec![format!("{registry}/v1/loadtest/subscribe/*")]]
+            }
             "mail" => vec![one(&[]), one(&["tls=required", "smtps=127.0.0.1:0"])],
             "mail-crowd" => vec![vec![self.smtp.clone(), "sessions=1".to_owned()]],
             "search" => vec![
@@ -60,7 +64,7 @@ fn systems(lab: &Lab) -> Vec<String> {
     let list = lab.proofload(&["serve"]).stdout;
     let names = list.lines().filter_map(|line| line.split_once(' '));
     let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
-    assert!(names.len() >= 16, "{list}");
+    assert!(names.len() >= 17, "{list}");
     names
 }
 

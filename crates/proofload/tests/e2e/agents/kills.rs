@@ -23,8 +23,9 @@ use crate::lab::relay::{Relay, Way};
 use crate::lab::server::{Served, truth};
 use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
 
-/// Each answer takes 700 ms: so long lasts the preparation before the barrier, and the drain.
-const ANSWER: &str = "service=700ms";
+/// Each answer takes 1.5 s: so long lasts the preparation before the barrier, and the drain, in which a busy machine must
+/// get to the killing.
+const ANSWER: &str = "service=1500ms";
 
 fn experiment(url: &str) -> String {
     format!(
