@@ -134,7 +134,8 @@ impl Sources {
         // One byte is left between two texts, so that a span at the end of one text does not belong
         // to the next.
         let start = self.parts.last().map_or(0, |last| last.start + last.text.len() + 1);
-        self.parts.push(Part { origin: origin.into(), text: text.into(), start });
+        let text = without_user_info(text.into());
+        self.parts.push(Part { origin: origin.into(), text, start });
         start
     }
 
@@ -198,6 +199,21 @@ impl Sources {
     }
 }
 
+/// The text with a star for each byte of user and password in its addresses: errors are kept in logs. Places stay.
+fn without_user_info(mut text: String) -> String {
+    const BEFORE: &str = "://";
+    let ends = |letter: char| letter.is_whitespace() || "\"'`/?#,<>".contains(letter);
+    let mut from = 0;
+    while let Some(found) = text[from..].find(BEFORE) {
+        from += found + BEFORE.len();
+        let end = text[from..].find(ends).map_or(text.len(), |end| from + end);
+        if let Some(length) = text[from..end].rfind('@') {
+            text.replace_range(from..from + length, &"*".repeat(length));
+        }
+    }
+    text
+}
+
 /// A message without most of a long text that it quotes.
 fn beginning(message: &str) -> Cow<'_, str> {
     const MOST: usize = 1_000;
@@ -245,6 +261,15 @@ impl fmt::Display for Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn credentials_in_addresses_are_not_shown() {
+        let source = "url = \"nats://me:s3cröt@host:1\" # or http://other/a@b\n";
+        let problem = Diagnostic::new(Span::new(6, 30), "an address holds credentials", "here");
+        let shown = render("f.toml", source, &[problem], Colour::Off);
+        assert!(shown.contains("nats://**********@host:1\" # or http://other/a@b"), "{shown}");
+        assert!(!shown.contains("s3cr"), "{shown}");
+    }
 
     #[test]
     fn a_problem_shows_file_line_column_caret_and_hint() {

@@ -101,6 +101,10 @@ fn advice(kind: FailureKind, status: u16) -> &'static str {
             "look for the service behind the target, and start the load once it is ready"
         }
         (FailureKind::Status, 500..) => "read the target's log",
+        // Named, as those of gRPC, NATS and Redis are.
+        (FailureKind::Status, 0) => {
+            "correct what the target refuses: `proofload check --try` shows what is sent and answered"
+        }
         (FailureKind::Status, _) => "correct the request, or expect this status",
         (FailureKind::Reset | FailureKind::Closed | FailureKind::Malformed, _) => {
             "make sure that scheme and port of the URL are those of the protocol that the target speaks there"

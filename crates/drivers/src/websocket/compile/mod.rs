@@ -124,7 +124,7 @@ fn subprotocols(reader: &mut Reader<'_>) -> Vec<String> {
 fn correlation(reader: &mut Reader<'_>, scope: Scope<'_>) -> Correlation {
     let Some(node) = reader.node("answer") else { return Correlation::Next };
     match &node.value {
-        Value::String(text) => {
+        Value::String(text) if !text.is_empty() => {
             let template = template(reader, text, node.span, scope);
             template.map_or(Correlation::Next, Correlation::Contains)
         }
@@ -142,7 +142,7 @@ fn correlation(reader: &mut Reader<'_>, scope: Scope<'_>) -> Correlation {
             Correlation::At(places)
         }
         _ => {
-            reader.problem(node.unlike("text, or a table such as { \"$.id\" = \"{{sequence}}\" }"));
+            reader.problem(node.unlike("a text that stands in the answer, or a table such as { \"$.id\" = \"{{sequence}}\" }"));
             Correlation::Next
         }
     }
