@@ -142,7 +142,7 @@ fn correlation(reader: &mut Reader<'_>, scope: Scope<'_>) -> Correlation {
             Correlation::At(places)
         }
         _ => {
-            reader.problem(node.unlike("a text that stands in the answer, or a table such as { \"$.id\" = \"{{sequence}}\" }"));
+            reader.problem(node.unlike("text, or a table such as { \"$.id\" = \"{{sequence}}\" }"));
             Correlation::Next
         }
     }

@@ -84,6 +84,7 @@ fn every_problem_points_at_its_place() {
     check("websocket = { binary = true }", "is for an operation that sends a message");
     check("websocket = {}\nexpect = { contains = \"x\" }", "has no answer to look into");
     check("websocket = { body = \"x\", answer = 3 }", "expected text, or a table");
+    check("websocket = { body = \"x\", answer = \"\" }", "expected text, or a table");
     check("websocket = { body = \"x\", answer = { a = 1 } }", "JSON path");
     check("websocket = { body = \"x\", json = {} }", "either `body` or `json`");
     check("websocket = { path = \"/{{sequence}}\", body = \"x\" }", "it belongs to a whole socket");
