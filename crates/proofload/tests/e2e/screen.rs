@@ -100,7 +100,7 @@ fn a_target_that_freezes_is_seen_while_it_does() {
 fn smaller_terminals_and_those_without_a_screen_have_a_line() {
     let lab = Lab::new();
     let (_target, url) = truth(&["mode=none"]);
-    let run = format!("run {url} --rate 50/s --duration 3s --warm-up 0s");
+    let run = format!("run {url} --rate 50/s --duration 60s --warm-up 0s");
     for (columns, flags) in [(79, ""), (100, "--plain"), (101, "TERM=dumb")] {
         let tmux = Tmux::open(&lab, columns, 30);
         if flags == "TERM=dumb" {
@@ -108,8 +108,9 @@ fn smaller_terminals_and_those_without_a_screen_have_a_line() {
         }
         let flags = if flags.starts_with("--") { flags } else { "" };
         tmux.start(&format!("{run} --out run-{columns} {flags}"));
-        let shown = tmux.await_text(&["measuring 1 of 3 s", "in flight"]);
+        let shown = tmux.await_text(&["measuring ", " of 60 s", "in flight"]);
         assert!(!shown.contains("end the run in order"), "{shown}");
+        tmux.keys(&["C-c"]);
         tmux.await_text(&[&format!("report  run-{columns}/report.html")]);
     }
 }
