@@ -7,7 +7,6 @@ connection) is where both do the same work for Redis and JetStream, and where th
 """
 
 import contextlib
-import json
 import pathlib
 import re
 import shutil
@@ -44,12 +43,9 @@ SHAPES = [("alone", 32, 1), ("pipelined", CONNECTIONS, STREAMS)]
 
 def ours(bench, url, operation, shape, operations):
     _, connections, streams = shape
-    with tempfile.TemporaryDirectory() as scratch:
-        path = pathlib.Path(scratch, "file.toml")
-        path.write_text(FILE.format(url=url, connections=connections, streams=streams, operations=operations, operation=operation))
-        text, cpu, _ = bench.run_counted([bench.PROOFLOAD, "run", path, "--out", f"{scratch}/run", "--quiet", "--json", "-"])
-    accounting = json.loads(text)["arms"][0]["trials"][0]["accounting"]
-    assert accounting["succeeded"] == operations, accounting
+    text = FILE.format(url=url, connections=connections, streams=streams, operations=operations, operation=operation)
+    trial, cpu, _ = bench.run_trial(text)
+    assert trial["accounting"]["succeeded"] == operations, trial["accounting"]
     return cpu / operations * 1e6
 
 

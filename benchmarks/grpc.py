@@ -61,13 +61,9 @@ BUDGET_GHZ, BUDGET_PLAIN = 0.5, 1.5
 
 
 def run_ours(bench, folder, port, calls, operation):
-    path = folder / "calls.toml"
-    path.write_text(LOAD.format(port=port, connections=CONNECTIONS, streams=STREAMS, calls=calls, operation=operation))
-    shutil.rmtree(folder / "run", ignore_errors=True)
-    command = [bench.PROOFLOAD, "run", path, "--out", folder / "run", "--quiet", "--json", "-"]
-    report, cpu, _ = bench.run_counted(command)
-    sums = json.loads(report)["arms"][0]["trials"][0]["accounting"]
-    assert sums["succeeded"] == calls, sums
+    text = LOAD.format(port=port, connections=CONNECTIONS, streams=STREAMS, calls=calls, operation=operation)
+    trial, cpu, _ = bench.run_trial(text, folder)
+    assert trial["accounting"]["succeeded"] == calls, trial["accounting"]
     return cpu / calls * 1e6
 
 

@@ -55,14 +55,6 @@ http = {{ path = "/", method = "POST", json = {{ stream = true }} {stream} }}
 """
 
 
-def run(bench, file):
-    with tempfile.TemporaryDirectory() as scratch:
-        path = pathlib.Path(scratch, "file.toml")
-        path.write_text(file)
-        text, cpu, _ = bench.run_counted([bench.PROOFLOAD, "run", path, "--out", f"{scratch}/run", "--quiet", "--json", "-"])
-    return json.loads(text)["arms"][0]["trials"][0], cpu
-
-
 def parsed(bench, rounds, operations):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +74,7 @@ def parsed(bench, rounds, operations):
                 kinds = [("stream", STREAM), ("body", "")]
                 for kind, stream in kinds if turn % 2 == 0 else reversed(kinds):
                     file = PARSED.format(url=f"http://127.0.0.1:{port}", operations=operations, stream=stream)
-                    trial, cpu[kind] = run(bench, file)
+                    trial, cpu[kind], _ = bench.run_trial(file)
                     assert trial["accounting"]["succeeded"] == operations, trial["accounting"]
                     if stream:
                         assert trial["operations"][0]["items"]["events"]["sum"] == operations * EVENTS
@@ -103,7 +95,7 @@ def paced(bench, rounds):
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=bench.pinned(bench.SERVER))
         try:
             address = json.loads(child.stdout.readline())["listening"]["http"]
-            trial, cpu = run(bench, PACED.format(url=f"http://{address}", stream=STREAM))
+            trial, cpu, _ = bench.run_trial(PACED.format(url=f"http://{address}", stream=STREAM))
         finally:
             child.terminate()
             child.wait()

@@ -5,7 +5,6 @@ One server of Node answers both on one port: a request with its body, a message 
 operation each, of 64 bytes.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
@@ -51,12 +50,9 @@ POST = f'http = {{ path = "/", method = "POST", body = "{TEXT}" }}'
 
 def run(bench, port, operation, operations, connections=CONNECTIONS):
     """CPU in µs an operation, and bytes of memory at most."""
-    with tempfile.TemporaryDirectory() as scratch:
-        path = pathlib.Path(scratch, "file.toml")
-        path.write_text(LOAD.format(port=port, connections=connections, operations=operations, operation=operation))
-        text, cpu, memory = bench.run_counted([bench.PROOFLOAD, "run", path, "--out", f"{scratch}/run", "--quiet", "--json", "-"])
-    sums = json.loads(text)["arms"][0]["trials"][0]["accounting"]
-    assert sums["succeeded"] == operations, sums
+    text = LOAD.format(port=port, connections=connections, operations=operations, operation=operation)
+    trial, cpu, memory = bench.run_trial(text)
+    assert trial["accounting"]["succeeded"] == operations, trial["accounting"]
     return cpu / operations * 1e6, memory
 
 

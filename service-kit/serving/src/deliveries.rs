@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 
 /// Most words of 64 recipients that an observer keeps: 256 MiB.
-pub const MOST_WORDS: usize = 32 << 20;
+const MOST_WORDS: usize = 32 << 20;
 
 /// Place in the schedule and instant of sending.
 pub type SendStamp = (u64, u64);

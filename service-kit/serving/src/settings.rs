@@ -98,6 +98,13 @@ impl<'a> Settings<'a> {
         self.quantity(key, "text", |text| Some(text.to_owned())).unwrap_or(default.to_owned())
     }
 
+    /// The content of the file with this name, for secrets: other users can read the command line.
+    pub fn content(&self, key: &'static str) -> Option<String> {
+        let path = Some(self.text(key, "")).filter(|path| !path.is_empty())?;
+        let content = std::fs::read_to_string(&path);
+        content.map_err(|error| self.wrong(key, format!("{path}: {error}"))).ok()
+    }
+
     /// One of a closed list of names, as its place in the list.
     pub fn choice(&self, key: &'static str, names: &[&str], default: usize) -> usize {
         let expected = format!("one of {}", names.join(", "));

@@ -80,15 +80,11 @@ fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Backend {
     }
 }
 
-/// Reads tokens from a file, because other users can read the command line.
+/// The tokens of the file that is named.
 fn access(settings: &Settings<'_>) -> Access {
-    let path = settings.text("tokens", "");
-    if path.is_empty() {
-        return Access::default();
-    }
-    let read = std::fs::read_to_string(&path).map_err(|error| BadOptions::one(error.to_string()));
-    read.and_then(|text| Access::parse(&text)).unwrap_or_else(|bad| {
-        settings.wrong("tokens", format!("{path}: {bad}"));
+    let Some(text) = settings.content("tokens") else { return Access::default() };
+    Access::parse(&text).unwrap_or_else(|bad| {
+        settings.wrong("tokens", format!("{}: {bad}", settings.text("tokens", "")));
         Access::default()
     })
 }

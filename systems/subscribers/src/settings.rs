@@ -46,7 +46,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         sockets: settings.count("sockets", 1, 1..=MOST_SOCKETS),
         say: text("say"),
         confirmation: text("confirmation"),
-        token: text("token").and_then(|path| token(&settings, &path)),
+        token: settings.content("token").map(|text| text.trim().to_owned()),
         limits: Limits::read(&settings),
     };
     settings.finish("subscribers")?;
@@ -56,14 +56,6 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
 /// A text for the socket with this number, from 1.
 pub(super) fn numbered(text: &str, number: u64) -> String {
     text.replace(NUMBER, &number.to_string())
-}
-
-/// A token is read from a file, because other users can read the command line.
-fn token(settings: &Settings<'_>, path: &str) -> Option<String> {
-    let read = std::fs::read_to_string(path);
-    read.map(|text| text.trim().to_owned())
-        .map_err(|error| settings.wrong("token", format!("{path}: {error}")))
-        .ok()
 }
 
 #[cfg(test)]

@@ -25,19 +25,6 @@ use super::stream::MessageStream;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nats;
 
-/// A connection, whose streams share it.
-#[derive(Debug)]
-pub struct SharedConnection {
-    connection: Rc<Connection>,
-}
-
-impl SharedConnection {
-    /// How many messages and errors came that no operation asked for.
-    pub fn unasked(&self) -> u64 {
-        self.connection.unasked()
-    }
-}
-
 impl Nats {
     /// Names of its own spans: a publication has no reply.
     pub fn spans(table: &Table) -> &'static [&'static str] {
@@ -47,7 +34,7 @@ impl Nats {
 
 impl Driver for Nats {
     type Operation = Operation;
-    type Connection = SharedConnection;
+    type Connection = Rc<Connection>;
     type Stream = MessageStream;
 
     fn schemes(&self) -> &'static [Scheme] {
@@ -72,7 +59,7 @@ impl Driver for Nats {
         endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<NewConnection<SharedConnection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Rc<Connection>>, (FailureKind, String)> {
         let session = &operation.session;
         let connection = match session.open(endpoint, stream, exchange).await {
             Ok(connection) => connection,
@@ -90,17 +77,15 @@ impl Driver for Nats {
             let now = || clock.now();
             poll_fn(|context| running.poll_run(context, &now)).await;
         });
-        let connection = SharedConnection { connection };
         Ok(NewConnection { connection, background: Some(background) })
     }
 
-    fn open_stream(&self, connection: &mut SharedConnection) -> Option<MessageStream> {
-        let SharedConnection { connection } = connection;
+    fn open_stream(&self, connection: &mut Rc<Connection>) -> Option<MessageStream> {
         connection.is_usable().then(|| MessageStream::open(connection))
     }
 
-    fn outlives_streams(&self, connection: &mut SharedConnection) -> bool {
-        connection.connection.is_usable()
+    fn outlives_streams(&self, connection: &mut Rc<Connection>) -> bool {
+        connection.is_usable()
     }
 
     /// A connection is as its first operation wanted it.

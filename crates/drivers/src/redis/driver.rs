@@ -24,19 +24,6 @@ use super::stream::CommandStream;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Redis;
 
-/// A connection, whose streams share it.
-#[derive(Debug)]
-pub struct SharedConnection {
-    connection: Rc<Connection>,
-}
-
-impl SharedConnection {
-    /// How many messages came that no command asked for.
-    pub fn pushes(&self) -> u64 {
-        self.connection.pushes()
-    }
-}
-
 impl Redis {
     /// Names of its own spans.
     pub fn spans(_table: &Table) -> &'static [&'static str] {
@@ -46,7 +33,7 @@ impl Redis {
 
 impl Driver for Redis {
     type Operation = Operation;
-    type Connection = SharedConnection;
+    type Connection = Rc<Connection>;
     type Stream = CommandStream;
 
     fn schemes(&self) -> &'static [Scheme] {
@@ -75,7 +62,7 @@ impl Driver for Redis {
         _endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
-    ) -> Result<NewConnection<SharedConnection>, (FailureKind, String)> {
+    ) -> Result<NewConnection<Rc<Connection>>, (FailureKind, String)> {
         let session = &operation.session;
         let connection = Connection::new(stream);
         let mut first = CommandStream::open(&connection);
@@ -88,17 +75,15 @@ impl Driver for Redis {
             let now = || clock.now();
             poll_fn(|context| running.poll_run(context, &now)).await;
         });
-        let connection = SharedConnection { connection };
         Ok(NewConnection { connection, background: Some(background) })
     }
 
-    fn open_stream(&self, connection: &mut SharedConnection) -> Option<CommandStream> {
-        let SharedConnection { connection } = connection;
+    fn open_stream(&self, connection: &mut Rc<Connection>) -> Option<CommandStream> {
         connection.is_usable().then(|| CommandStream::open(connection))
     }
 
-    fn outlives_streams(&self, connection: &mut SharedConnection) -> bool {
-        connection.connection.is_usable()
+    fn outlives_streams(&self, connection: &mut Rc<Connection>) -> bool {
+        connection.is_usable()
     }
 
     /// A connection is as its first operation wanted it.

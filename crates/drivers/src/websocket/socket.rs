@@ -337,3 +337,27 @@ impl State {
         self.slots.iter().for_each(Slot::wake);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::transport::Stream;
+
+    use super::*;
+
+    #[test]
+    fn a_flood_of_messages_leaves_the_worker_its_turns() {
+        const MESSAGES: u64 = 3_000;
+        let flood = b"\x81\x01x".repeat(MESSAGES as usize);
+        let (near, _far) = tokio::io::duplex(64);
+        let socket = Socket::new(Prefixed::new(flood, Stream::Memory(near)));
+        let turn = || {
+            let context = &mut Context::from_waker(Waker::noop());
+            assert!(socket.poll_run(context, &|| 0).is_pending());
+            socket.take_unasked()
+        };
+        let turns: Vec<u64> = std::iter::repeat_with(turn).take_while(|taken| *taken > 0).collect();
+        assert_eq!(turns.iter().sum::<u64>(), MESSAGES);
+        let most = (TURN_LIMIT / MESSAGE_COST) as u64;
+        assert!(turns.len() > 1 && turns.iter().all(|taken| *taken <= most), "{turns:?}");
+    }
+}

@@ -271,26 +271,28 @@ impl<D: Driver> PreparedMix<D> {
         mut endpoints: Vec<Endpoint>,
         mut operations: Vec<PreparedOperation<D::Operation>>,
     ) -> Self {
-        // For each place in use: its target, and an operation that goes there.
-        let mut kinds: Vec<(usize, usize, usize)> = Vec::new();
+        // For each target: the places of its kinds, each with the first operation of that kind.
+        let mut kinds: Vec<Vec<(usize, usize)>> = vec![Vec::new(); endpoints.len()];
         for number in 0..operations.len() {
             let TargetOf::Fixed(target) = operations[number].target else { continue };
-            let shares = |other: usize| {
-                driver
-                    .shares_connection(&operations[other].operation, &operations[number].operation)
+            let shares = |first: usize| {
+                let [one, other] = [first, number].map(|at| &operations[at].operation);
+                driver.shares_connection(one, other)
             };
-            let mut same = kinds.iter().filter(|(of, _, _)| *of == target);
-            let known = same.clone().find(|(_, _, other)| shares(*other));
-            let place = match (known, same.next()) {
-                (Some((_, place, _)), _) => *place,
-                (None, None) => target,
-                (None, Some(_)) => {
+            let known = kinds[target].iter().find(|(_, first)| shares(*first));
+            let known = known.map(|(place, _)| *place);
+            let place = match known {
+                Some(place) => place,
+                None if kinds[target].is_empty() => target,
+                None => {
                     endpoints.push(endpoints[target].clone());
                     endpoints.len() - 1
                 }
             };
+            if known.is_none() {
+                kinds[target].push((place, number));
+            }
             operations[number].target = TargetOf::Fixed(place);
-            kinds.push((target, place, number));
         }
         Self { endpoints, operations }
     }

@@ -45,7 +45,6 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     if bus != "embedded" && !bus.starts_with("nats://") {
         settings.wrong("bus", format!("expected embedded or nats://HOST:PORT, got \"{bus}\""));
     }
-    let token = token(&settings);
     let configuration = Configuration {
         registry: registry.strip_prefix("http://").unwrap_or(&registry).to_owned(),
         nats: (bus != "embedded").then_some(bus),
@@ -53,7 +52,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         patterns: patterns(&settings),
         name: name(&settings),
         identities: settings.count("identities", 0, 0..=10_000_000),
-        token,
+        token: settings.content("token").map(|text| text.trim().to_owned()),
         limits: Limits::read_with_bodies(&settings),
     };
     settings.finish("the receivers")?;
@@ -90,21 +89,6 @@ fn name(settings: &Settings<'_>) -> String {
         settings.wrong("name", format!("expected {wanted}, got \"{name}\""));
     }
     name
-}
-
-/// A token is read from a file, because other users can read the command line.
-fn token(settings: &Settings<'_>) -> Option<String> {
-    let path = settings.text("token", "");
-    if path.is_empty() {
-        return None;
-    }
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text.trim().to_owned()),
-        Err(error) => {
-            settings.wrong("token", format!("{path}: {error}"));
-            None
-        }
-    }
 }
 
 #[cfg(test)]

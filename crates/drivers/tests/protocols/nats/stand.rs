@@ -1,6 +1,9 @@
 //! A server that plays from a script, and a client with several streams on one connection.
 
-use drivers::nats::driver::{Nats, SharedConnection};
+use std::rc::Rc;
+
+use drivers::nats::connection::Connection;
+use drivers::nats::driver::Nats;
 use drivers::nats::operation::Operation;
 use drivers::nats::stream::MessageStream;
 use engine::clock::Virtual;
@@ -61,7 +64,7 @@ impl Server {
 /// The near end of a connection.
 pub struct Client {
     pub clock: Virtual,
-    pub connection: SharedConnection,
+    pub connection: Rc<Connection>,
 }
 
 impl Client {

@@ -1,7 +1,10 @@
 //! A server that plays from a script, and a client with several streams on one connection.
 
+use std::rc::Rc;
+
 use drivers::redis::codec::command::command;
-use drivers::redis::driver::{Redis, SharedConnection};
+use drivers::redis::connection::Connection;
+use drivers::redis::driver::Redis;
 use drivers::redis::operation::Operation;
 use drivers::redis::stream::CommandStream;
 use engine::clock::Virtual;
@@ -56,7 +59,7 @@ impl Server {
 /// The near end of a connection.
 pub struct Client {
     pub clock: Virtual,
-    pub connection: SharedConnection,
+    pub connection: Rc<Connection>,
 }
 
 impl Client {
