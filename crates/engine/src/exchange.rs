@@ -35,6 +35,9 @@ pub struct Exchange<C: Clock> {
     /// The kind of failure if the time-out passes now. The engine sets it before connecting and before performing; a
     /// driver may set a more precise kind.
     pub timeout_kind: FailureKind,
+    /// When an operation that is shown gives up by itself, so that what came until then can be shown; elsewhere the
+    /// engine drops the operation.
+    pub gives_up_at: Option<u64>,
     /// The outcome, once only the farewell remains; the farewell does not change it.
     pub settled: Option<Outcome>,
     /// Where the operation goes on, if it could not end here; its outcome then holds only if nothing is known of that
@@ -77,6 +80,7 @@ impl<C: Clock> Exchange<C> {
             reusable: true,
             is_last: false,
             timeout_kind: FailureKind::Timeout,
+            gives_up_at: None,
             settled: None,
             onward: None,
             dialogue: None,

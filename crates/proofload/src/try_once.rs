@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 use std::rc::Rc;
-use std::time::Duration;
 
 use drivers::AnyDriver;
-use drivers::probe::{CheckedExpectation, Probe};
+use drivers::probe::{CheckedExpectation, NO_ANSWER, Probe, within};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
 use engine::connect::Route;
@@ -91,8 +90,9 @@ async fn try_all(
         let at = &endpoints[route.first(&call).unwrap_or(target)];
         let name = &arm.operations[call.operation].name;
         let _ = writeln!(tried.text, "operation {name} at {at}\n");
+        let timeout = u64::try_from(arm.load.timeout.as_nanos()).unwrap_or(u64::MAX / 2);
+        exchange.gives_up_at = Some(clock.now() + timeout);
         let attempt = attempt(route, &call, &mut exchange);
-        let attempt = bounded(attempt, &clock, arm.load.timeout);
         let attempt = tokio::select! {
             done = attempt => done,
             () = stop.requested(1) => return Err(stopped()),
@@ -185,28 +185,25 @@ async fn attempt(
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
     let Route { driver, operation, .. } = route;
-    let mut opened = route.begin(call, exchange).await?;
+    let mut opened =
+        connected(exchange, async |exchange| route.begin(call, exchange).await).await?;
     driver.encode(operation, &mut opened.stream, call);
     loop {
         let probe = driver.probe(operation, &mut opened.stream, exchange).await;
-        let Some((next, state)) = route.go_on(exchange).await? else { return Ok(probe) };
+        let next = connected(exchange, async |exchange| route.go_on(exchange).await).await?;
+        let Some((next, state)) = next else { return Ok(probe) };
         opened = next;
         driver.resume(operation, &mut opened.stream, call, state);
     }
 }
 
-async fn bounded(
-    attempt: impl Future<Output = Attempt>,
-    clock: &Real,
-    within: Duration,
-) -> Attempt {
-    let at = clock.now() + u64::try_from(within.as_nanos()).unwrap_or(u64::MAX / 2);
-    tokio::select! {
-        done = attempt => done,
-        () = clock.sleep_until(at) => {
-            Err((FailureKind::Timeout, "no complete answer within the time-out".to_owned()))
-        }
-    }
+/// Connects within the time-out.
+async fn connected<T>(
+    exchange: &mut Exchange<Real>,
+    connecting: impl AsyncFnOnce(&mut Exchange<Real>) -> Result<T, (FailureKind, String)>,
+) -> Result<T, (FailureKind, String)> {
+    let connected = within(exchange, connecting).await;
+    connected.unwrap_or_else(|kind| Err((kind, NO_ANSWER.to_owned())))
 }
 
 fn show(probe: &Probe, text: &mut String) {

@@ -9,12 +9,16 @@ use prost_reflect::prost::Message;
 use prost_reflect::{DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions, Value};
 use record::FailureKind;
 
+use super::count;
 use crate::http::answer::{BODY_LIMIT, Failure};
 
 /// A message that holds another of any type, as bytes.
 const ANY: &str = "google.protobuf.Any";
 /// How deep such messages may stand in each other: each is decoded anew, so that no other limit applies.
 const ANY_LIMIT: usize = 16;
+
+/// Most messages within a message: two bytes on the wire become some 800 in memory.
+const MESSAGES_LIMIT: usize = 1 << 18;
 
 /// Appends the message that this JSON text stands for.
 ///
@@ -39,6 +43,10 @@ pub fn append(
     bytes: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
+    if count::messages(descriptor, bytes, MESSAGES_LIMIT).is_none() {
+        let detail = format!("more than {MESSAGES_LIMIT} messages in one");
+        return Err(Failure { kind: FailureKind::TooLarge, detail });
+    }
     let message = DynamicMessage::decode(descriptor.clone(), bytes).map_err(|error| Failure {
         kind: FailureKind::Malformed,
         detail: format!("the message is not a valid {}: {error}", descriptor.full_name()),
@@ -149,6 +157,17 @@ mod tests {
             bytes(1, &any, &mut out);
             out
         })
+    }
+
+    #[test]
+    fn a_message_of_very_many_is_not_decoded() {
+        let lists = DescriptorPool::global();
+        let descriptor = lists.get_message_by_name("google.protobuf.ListValue").unwrap();
+        // Each of them is null.
+        let many = |count: usize| [0x0a, 0x02, 0x08, 0x00].repeat(count);
+        append(&descriptor, &many(MESSAGES_LIMIT), &mut Vec::new()).unwrap();
+        let refused = append(&descriptor, &many(MESSAGES_LIMIT + 1), &mut Vec::new()).unwrap_err();
+        assert_eq!(refused.kind, FailureKind::TooLarge, "{}", refused.detail);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! An operation is compiled from a .proto file or a set of descriptors (`compile`) to a request (`request`); a stream of
 //! a connection (`stream`) sends it and reads messages (`frame`) and trailers (`answer`). `code` names the statuses,
-//! `json` turns messages into JSON for rules and items, `reflection` asks a server for its descriptors.
+//! `json` turns messages into JSON for rules and items, unless `count` finds too many in one, `reflection` asks a server for its descriptors.
 //!
 //! Not here: the connection (see `http2::handshake`), compression of messages, which is not offered to servers.
 
@@ -13,6 +13,7 @@ use crate::http::stream::SPANS as EVENT_SPANS;
 pub mod answer;
 pub mod code;
 pub mod compile;
+mod count;
 pub mod driver;
 pub mod frame;
 pub mod json;

@@ -5,6 +5,7 @@ use std::io::Write;
 use engine::clock::Clock;
 use engine::driver::Exchange;
 use http::HeaderMap;
+use record::Outcome;
 
 use super::frame::Deframer;
 use super::json;
@@ -12,7 +13,7 @@ use super::operation::{Operation, said};
 use super::stream::CallStream;
 use crate::http::answer::{Keep, KeepBody};
 use crate::http2::connection::PreparedRequest;
-use crate::probe::{CheckedExpectation, Probe};
+use crate::probe::{CheckedExpectation, Probe, within};
 
 /// Sends the encoded call and shows its messages and those of the answer as JSON.
 pub async fn probe<C: Clock>(
@@ -25,7 +26,9 @@ pub async fn probe<C: Clock>(
     exchange.started_at = exchange.now();
     let keep =
         Keep { head: true, body: KeepBody::Beginning, stream: operation.check.stream.as_ref() };
-    let outcome = operation.perform_keeping(keep, stream, exchange).await;
+    let performed =
+        within(exchange, async |exchange| operation.perform_keeping(keep, stream, exchange).await);
+    let outcome = performed.await.unwrap_or_else(Outcome::Failed);
     let mut head = Vec::new();
     let mut checks = Vec::new();
     if let Some(code) = stream.kept.code {

@@ -13,7 +13,8 @@ pub fn path(text: &[u8], out: &mut Vec<u8>) {
         out.push(b'/');
     }
     for &byte in text {
-        if byte.is_ascii_graphic() {
+        // Behind `#` there would be a fragment, which is for the client alone.
+        if byte.is_ascii_graphic() && byte != b'#' {
             out.push(byte);
         } else {
             percent(byte, out);

@@ -7,9 +7,10 @@ use engine::driver::Exchange;
 
 use super::connection::{PreparedRequest, StreamSlot};
 use super::operation::Operation;
+use crate::http::answer::Failure;
 use crate::http::carrier::Carrier;
 use crate::http::probe::{ended, keep, shown};
-use crate::probe::Probe;
+use crate::probe::{NO_ANSWER, Probe, within};
 
 /// Performs the encoded operation on this connection and shows all of it.
 ///
@@ -24,7 +25,10 @@ pub async fn probe<C: Clock>(
     let request = slot.prepared.as_ref().map(as_fields).unwrap_or_default();
     let request = shown(request, meaning.request(slot.progress()).is_confidential());
     exchange.started_at = exchange.now();
-    let result = meaning.exchange(slot, keep(&meaning.check), exchange).await;
+    let keep = keep(&meaning.check);
+    let result = within(exchange, async |exchange| meaning.exchange(slot, keep, exchange).await);
+    let result =
+        result.await.unwrap_or_else(|kind| Err(Failure { kind, detail: NO_ANSWER.to_owned() }));
     let probe = ended(meaning, slot, request, result, exchange);
     exchange.reusable = !slot.handle.is_over();
     Probe { head: shown_head(&probe.head), ..probe }

@@ -4,9 +4,10 @@ use engine::clock::Clock;
 use engine::driver::Exchange;
 
 use super::channel::Channel;
+use super::failure::Failure;
 use super::operation::Operation;
 use crate::http::answer::BODY_LIMIT;
-use crate::probe::Probe;
+use crate::probe::{NO_ANSWER, Probe, within};
 
 /// Performs the encoded operation on this connection and shows all of it; the answer is whole up to 16 MiB.
 pub async fn probe<C: Clock>(
@@ -16,7 +17,9 @@ pub async fn probe<C: Clock>(
 ) -> Probe {
     exchange.items.resize(operation.items.len(), f64::NAN);
     exchange.started_at = exchange.now();
-    let answered = channel.exchange(operation.options, exchange).await;
+    let answered =
+        within(exchange, async |exchange| channel.exchange(operation.options, exchange).await);
+    let answered = answered.await.unwrap_or_else(|kind| Err(Failure::new(kind, NO_ANSWER)));
     let (body, is_truncated, checks) = match &answered {
         Ok(answer) => {
             let checks = operation.checks(answer, channel);

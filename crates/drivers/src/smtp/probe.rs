@@ -2,10 +2,11 @@
 
 use engine::clock::Clock;
 use engine::driver::Exchange;
+use record::Outcome;
 
 use super::conversation::Conversation;
 use super::operation::Operation;
-use crate::probe::{CheckedExpectation, Probe};
+use crate::probe::{CheckedExpectation, Probe, within};
 
 /// Sends the encoded message on this connection, and takes leave. What was said is in the exchange's dialogue.
 pub async fn probe<C: Clock>(
@@ -16,7 +17,9 @@ pub async fn probe<C: Clock>(
     exchange.items.resize(operation.items.len(), f64::NAN);
     exchange.is_last = true;
     exchange.started_at = exchange.now();
-    let outcome = operation.perform(conversation, exchange).await;
+    let performed =
+        within(exchange, async |exchange| operation.perform(conversation, exchange).await);
+    let outcome = performed.await.unwrap_or_else(Outcome::Failed);
     let is_decided = exchange.status.is_some();
     let checks = if is_decided { checks(operation, exchange) } else { Vec::new() };
     Probe {

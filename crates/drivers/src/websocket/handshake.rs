@@ -20,6 +20,8 @@ use crate::http::request::{Piece, RenderContext};
 
 /// What is appended to the key before it is hashed (RFC 6455 section 1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// The version of HTTP/1.1, as `httparse` gives it.
+const HTTP_1_1: u8 = 1;
 /// Room for what a server usually answers.
 const USUAL: usize = 1024;
 
@@ -100,10 +102,14 @@ impl Handshake {
             return Err(Failure { status: status.into(), ..failure });
         }
         let fields = &*response.headers;
-        let wrong = if !has_token(fields, "upgrade", "websocket") {
+        let wrong = if response.version != Some(HTTP_1_1) {
+            "the handshake's answer is not of HTTP/1.1"
+        } else if !has_token(fields, "upgrade", "websocket") {
             "the handshake's answer has no `upgrade: websocket`"
         } else if !has_token(fields, "connection", "upgrade") {
             "the handshake's answer has no `connection: upgrade`"
+        } else if occurs_twice(fields, "sec-websocket-accept") {
+            "the handshake's answer has `sec-websocket-accept` twice"
         } else if value(fields, "sec-websocket-accept") != Some(request.accept.as_bytes()) {
             "`sec-websocket-accept` does not belong to the handshake's key"
         } else if value(fields, "sec-websocket-extensions").is_some() {
@@ -160,6 +166,10 @@ fn accept(key: &[u8]) -> String {
     STANDARD.encode(hash.digest().bytes())
 }
 
+fn occurs_twice(fields: &[Header<'_>], name: &str) -> bool {
+    fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name)).nth(1).is_some()
+}
+
 fn value<'h>(fields: &'h [Header<'h>], name: &str) -> Option<&'h [u8]> {
     let field = fields.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
     Some(field.value.trim_ascii())
@@ -207,6 +217,10 @@ mod tests {
         check(refused, Err("the server answered 403 to the handshake"));
         let wrong = format!("{}\r\n", good.replace("abc=", &"A".repeat(1000)));
         check(&wrong, Err("`sec-websocket-accept` does not belong to the handshake's key"));
+        let twice = format!("{good}Sec-WebSocket-Accept: abc=\r\n\r\n");
+        check(&twice, Err("the handshake's answer has `sec-websocket-accept` twice"));
+        let old = format!("{}\r\n", good.replace("HTTP/1.1", "HTTP/1.0"));
+        check(&old, Err("the handshake's answer is not of HTTP/1.1"));
         let plain = format!("{}\r\n", good.replace("WebSocket\r", "h2c\r"));
         check(&plain, Err("the handshake's answer has no `upgrade: websocket`"));
         let kept = format!("{}\r\n", good.replace(", Upgrade", ""));

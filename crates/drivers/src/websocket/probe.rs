@@ -7,7 +7,7 @@ use record::Outcome;
 use super::driver::Conversation;
 use super::operation::{Operation, view};
 use crate::http::request::without_credentials;
-use crate::probe::Probe;
+use crate::probe::{Probe, within};
 
 /// Opens the socket and shows the handshake, or sends the encoded message and shows it and its answer.
 pub async fn probe<C: Clock>(
@@ -28,7 +28,8 @@ pub async fn probe<C: Clock>(
     match (stream, &operation.ask) {
         (Conversation::Open(opening), _) => {
             exchange.started_at = exchange.now();
-            probe.outcome = operation.open(opening, exchange).await;
+            let opened = within(exchange, async |exchange| operation.open(opening, exchange).await);
+            probe.outcome = opened.await.unwrap_or_else(Outcome::Failed);
             probe.request = without_credentials(&opening.request.bytes);
             probe.head.clone_from(&opening.answer.head);
             probe.body.clone_from(&opening.answer.rest);
@@ -36,7 +37,9 @@ pub async fn probe<C: Clock>(
         (Conversation::Ask(stream), Some(ask)) => {
             exchange.items.resize(ask.items.len(), f64::NAN);
             exchange.started_at = exchange.now();
-            probe.outcome = ask.perform(rows, stream, exchange).await;
+            let asked =
+                within(exchange, async |exchange| ask.perform(rows, stream, exchange).await);
+            probe.outcome = asked.await.unwrap_or_else(Outcome::Failed);
             probe.request.clone_from(&stream.message);
             probe.body.clone_from(&stream.answer);
             if !stream.answer.is_empty() {

@@ -195,6 +195,31 @@ fn one_stop_ends_a_trying() {
     assert!(ran.stderr.contains("stopped before everything was tried"), "{}", ran.stderr);
 }
 
+#[test]
+fn what_came_before_a_time_out_is_shown() {
+    let lab = Lab::new();
+    let begins = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", begins.local_addr().expect("its address"));
+    let half = std::thread::spawn(move || {
+        let (mut stream, _) = begins.accept().expect("it connects");
+        let read = stream.read(&mut [0; 4096]).expect("a request");
+        assert!(read > 0);
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf of it")
+            .expect("sent");
+        // Open until the instrument closes it.
+        let _ = stream.read(&mut [0; 1]);
+    });
+    let file = experiment(&url, "http = { path = \"/asked\" }");
+    lab.write("half.toml", &file.replace("[load]", "[load]\ntimeout = \"500ms\""));
+    let ran = lab.proofload(&["check", "half.toml", "--try"]);
+    half.join().expect("it was asked");
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    for shown in ["> GET /asked", "< HTTP/1.1 200 OK", "< half of it", "failed: timeout"] {
+        assert!(said.contains(shown), "{shown}: {said}");
+    }
+}
+
 /// A secret written into the file may appear there, but nowhere else.
 #[test]
 fn a_header_that_authorises_is_written_nowhere() {

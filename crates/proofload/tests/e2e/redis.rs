@@ -95,6 +95,21 @@ fn a_user_logs_in_and_the_password_is_shown_nowhere() {
 }
 
 #[test]
+fn a_command_without_a_reply_is_shown() {
+    let lab = Lab::new();
+    let redis = Broker::redis(&lab);
+    let operation =
+        "[[operation]]\nname = \"wait\"\nredis = [\"BLPOP\", \"nobody pushes\", \"0\"]\n";
+    let text = experiment(&redis.url(), "", operation);
+    lab.write("wait.toml", &text.replace("[load]", "[load]\ntimeout = \"300ms\""));
+    let tried = lab.proofload(&["check", "wait.toml", "--try"]);
+    let shown = format!("{}{}", tried.stdout, tried.stderr);
+    for line in ["> BLPOP \"nobody pushes\" 0", "failed: timeout (no complete answer"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+}
+
+#[test]
 fn redis_is_reached_over_tls() {
     let lab = Lab::new();
     let (certificate, key) = self_signed();

@@ -59,6 +59,8 @@ fn a_request_without_settings_is_get() {
 fn paths_are_templates_and_percent_encoded() {
     check("path = \"/p-{{sequence}}\"", "GET /p-7 HTTP/1.1\r\nDEFAULTS\r\n\r\n");
     check("path = \"/a b/ü\"", "GET /a%20b/%C3%BC HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"/a#b\"", "GET /a%23b HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"/{{sequence}}#b\"", "GET /7%23b HTTP/1.1\r\nDEFAULTS\r\n\r\n");
     check("path = \"/{{sequence}} x\"", "GET /7%20x HTTP/1.1\r\nDEFAULTS\r\n\r\n");
     check("path = \"{{sequence}}\"", "GET /7 HTTP/1.1\r\nDEFAULTS\r\n\r\n");
 }

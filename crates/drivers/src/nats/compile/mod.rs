@@ -23,6 +23,9 @@ pub const PUBLISH: &str = "publish";
 const ACTIONS: [(&str, Action); 3] =
     [(PUBLISH, Action::Publish), ("request", Action::Request), ("jetstream", Action::JetStream)];
 
+/// Most bytes of a line that a server reads, unless `max_control_line` says otherwise.
+const SUBJECT_LIMIT: usize = 4096;
+
 /// Compiles an operation of the plan.
 ///
 /// Errors: every problem of its `nats` and `expect` tables and of its items
@@ -70,6 +73,11 @@ fn action(reader: &mut Reader<'_>, table: Span, scope: Scope<'_>) -> Option<(Act
         let problem = Diagnostic::new(span, what, "expected words between dots");
         reader.problem(problem.with_hint("write a subject without blanks, `*` and `>`"));
     }
+    if subject.len() > SUBJECT_LIMIT {
+        let what = format!("a subject of {} bytes", subject.len());
+        let label = format!("a server reads lines of {SUBJECT_LIMIT} bytes");
+        reader.problem(Diagnostic::new(span, what, label));
+    }
     Some((action, template))
 }
 
@@ -94,6 +102,13 @@ fn headers(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<(String, Template)>
         }
     }
     let values = values(reader, table, scope);
+    for (name, value) in &values {
+        if value.literal().is_some_and(|value| value.contains(['\r', '\n'])) {
+            let what = format!("the value of header {name} has a line end");
+            let problem = Diagnostic::new(table.span, what, "in these headers");
+            reader.problem(problem.with_hint("a list gives a name several values"));
+        }
+    }
     values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

@@ -64,6 +64,9 @@ fn every_problem_points_at_its_place() {
     check(&with("payload = [1]"), "expected text, a number or true or false");
     check(&with("header = { \"a b\" = \"c\" }"), "\"a b\" is not the name of a header");
     check(&with("header = { \"a:\" = \"c\" }"), "is not the name of a header");
+    check(&with("header = { a = \"b\\nc: d\" }"), "the value of header a has a line end");
+    let long = "a".repeat(5_000);
+    check(&format!("nats = {{ publish = \"{long}\" }}"), "a subject of 5000 bytes");
     check(&with("user = \"load\""), "`user` needs a `password`");
     check(&with("password = \"load\""), "`password` needs a `user`");
     check(&with("token = \"t\", user = \"load\""), "`token` stands alone");

@@ -276,7 +276,10 @@ fn what_cannot_be_sent_is_not_sent() {
             let long = operation(&long);
             for (text, name) in [
                 ("nats = { publish = \"a.{{sequence}} b\" }", "invalid_subject"),
-                ("nats = { publish = \"a\", header = { k = \"v\\r\\nPING\" } }", "invalid_header"),
+                (
+                    "nats = { publish = \"a\", header = { k = \"{{sequence}}\\r\\nPING\" } }",
+                    "invalid_header",
+                ),
             ] {
                 let outcome = perform(&operation(text), &mut one).await;
                 assert_eq!(outcome, Outcome::Failed(FailureKind::Status), "{text}");
