@@ -207,7 +207,12 @@ fn readable(value: Value) -> Value {
             format!("{}… ({} bytes)", &text[..end], text.len()).into()
         }
         Value::Array(values) => values.into_iter().map(readable).collect(),
-        Value::Object(table) => {
+        Value::Object(mut table) => {
+            // A file has its name beside it, which says enough.
+            let is_file = table.contains_key("name");
+            if let Some(Value::String(content)) = table.get_mut("content").filter(|_| is_file) {
+                *content = format!("… ({} bytes)", content.len());
+            }
             table.into_iter().map(|(key, value)| (key, readable(value))).collect()
         }
         other => other,

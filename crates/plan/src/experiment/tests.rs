@@ -309,6 +309,14 @@ fn a_password_beside_a_command_stands_in_no_output() {
 }
 
 #[test]
+fn a_file_is_described_by_its_name_and_size() {
+    let part = "http = { path = \"/\", multipart = { a = { name = \"a.txt\", content = \"eleven char\" } } }";
+    let described = plan(&HOME.replace("http = { path = \"/\" }", part)).describe();
+    assert!(described.contains("\"content\":\"… (11 bytes)\",\"name\":\"a.txt\""), "{described}");
+    assert!(!described.contains("eleven"), "{described}");
+}
+
+#[test]
 fn what_is_only_called_as_a_secret_is_shown() {
     let text =
         HOME.replace("name = \"home\"", "name = \"home\"\nitems = { token = \"$.token_count\" }");
