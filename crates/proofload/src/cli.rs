@@ -1,5 +1,6 @@
 //! The command-line flags: one table, from which the help is derived. Values stay text here; `plan` interprets them.
 
+mod importing;
 mod machines;
 mod output;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use importing::ImportArgs;
 pub use machines::{
     AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
 };
@@ -52,6 +54,8 @@ pub enum Command {
     Audit(AuditArgs),
     /// Start a system, or list those that are found
     Serve(ServeArgs),
+    /// Make an experiment file from curl lines and files of other tools
+    Import(ImportArgs),
     /// Write the descriptors of a gRPC server that offers reflection
     Reflect(ReflectArgs),
     /// Explain a finding, a term or an exit code

@@ -75,6 +75,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         Command::Audit(args) => commands::audit::audit(args),
         Command::Calibrate(args) => commands::calibrate::calibrate(args),
         Command::Serve(args) => commands::serve::serve(args),
+        Command::Import(args) => commands::import::import(args),
         Command::Reflect(args) => commands::reflect::reflect(args),
         Command::Explain(args) => commands::explain::explain(args),
     }

@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod explain;
 pub mod fleet;
+pub mod import;
 pub mod merge;
 pub mod reflect;
 pub mod report;

@@ -21,6 +21,7 @@ mod front;
 mod grpc;
 mod hostile;
 mod http2;
+mod imports;
 mod interruptions;
 mod journeys;
 mod lab;

@@ -1,0 +1,94 @@
+use super::*;
+use crate::write;
+
+/// The line `http = …` of the only operation.
+#[track_caller]
+fn check(command: &str, expected: &str) {
+    let draft = read(command, &Options::default()).unwrap();
+    assert_eq!(draft.notes, [], "{command}");
+    let written = write(&draft, "test");
+    let line = written.lines().find(|line| line.starts_with("http")).expect("an operation");
+    assert_eq!(line, expected, "{command}");
+}
+
+#[test]
+fn options_are_those_of_curl() {
+    check("curl http://h/a", "http   = { path = \"/a\" }");
+    check(
+        "curl -XPUT h:8080/a -da=1 -d b",
+        "http   = { method = \"PUT\", path = \"/a\", \
+        header = { content-type = \"application/x-www-form-urlencoded\" }, body = \"a=1&b\" }",
+    );
+    check("curl -sSfLd a=1 h", "http   = { path = \"/\", form = { a = \"1\" }, follow = 50 }");
+    check("curl --request=PATCH --url h/a", "http   = { method = \"PATCH\", path = \"/a\" }");
+    check("curl -I h/a -o x -w '%{http_code}'", "http   = { method = \"HEAD\", path = \"/a\" }");
+    check(
+        "curl -G -d a=1 --data-urlencode 'b=c d' 'h/a?z=0'",
+        "http   = { path = \"/a\", query = { z = \"0\", a = \"1\", b = \"c d\" } }",
+    );
+    check(
+        "curl --json '[1]' h",
+        "http   = { path = \"/\", header = { accept = \"application/json\" }, json = [1] }",
+    );
+    check(
+        "curl -u ada: h",
+        "http   = { path = \"/\", auth = { basic = { user = \"ada\", password = \"{{env.PASSWORD}}\" } } }",
+    );
+    check(
+        "curl http://ada:x@h/",
+        "http   = { path = \"/\", auth = { basic = { user = \"ada\", password = \"{{env.PASSWORD}}\" } } }",
+    );
+    check("curl --http2 h -H 'Content-Length: 5' -H 'Host: h'", "http2  = { path = \"/\" }");
+    check(
+        "curl h -F a=b -F 'c=@d.png;type=image/png' --form-string 'e=@f'",
+        "http   = { path = \"/\", multipart = { a = \"b\", c = { file = \"d.png\", type = \"image/png\" }, e = \"@f\" } }",
+    );
+    check(
+        "curl h -d @x.bin -H 'content-type: image/png'",
+        "http   = { path = \"/\", header = { content-type = \"image/png\" }, body_file = \"x.bin\" }",
+    );
+}
+
+#[test]
+fn what_cannot_be_taken_over_is_noted_with_its_line() {
+    let text = "curl h -d @a -d b\n\ncurl \"$X\"\ncurl ftp://h/\nwget h\ncurl\ncurl h --frobnicate";
+    let draft = read(text, &Options::default()).unwrap();
+    let notes: Vec<_> = draft.notes.iter().map(|note| (note.line, note.what.as_str())).collect();
+    assert_eq!(
+        notes,
+        [
+            (Some(1), "a body of a file and something else is left out"),
+            (Some(3), "the shell would replace a part of \"$X\"; write its value"),
+            (Some(3), "only the shell knows the address $X"),
+            (Some(4), "\"ftp://h/\" is no address of http or https"),
+            (Some(5), "wget is no command of curl"),
+            (Some(6), "a curl without an address"),
+            (Some(7), "the option --frobnicate is left out"),
+        ]
+    );
+    let names: Vec<_> = draft.operations.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["root", "root_2"]);
+}
+
+#[test]
+fn no_credential_is_written() {
+    let text = "curl 'http://h/a?api_key=s3cret-1' -H 'Authorization: Bearer s3cret-2' -H 'X-Api-Key: s3cret-3' \
+        -b 'sid=s3cret-4' --json '{\"a\":null,\"password\":\"s3cret-5\"}'\ncurl -u a:s3cret-6 h -d 'pwd=s3cret-7' \
+        --header 'Authorization: Digest s3cret-8' --oauth2-bearer s3cret-9 # s3cret-1";
+    let draft = read(text, &Options::default()).unwrap();
+    let written = write(&draft, "test");
+    assert!(!written.contains("s3cret"), "{written}");
+    assert_eq!(draft.secrets.names().count(), 9, "{written}");
+}
+
+#[test]
+fn only_requests_to_wanted_hosts_are_taken() {
+    let wanted = |host: &str| Options { hosts: vec![host.to_owned()] };
+    let text = "curl http://a.example/1; curl http://b.example:81/2";
+    for (host, name) in [("a.example", "1"), ("b.example", "2"), ("b.example:81", "2")] {
+        let draft = read(text, &wanted(host)).unwrap();
+        let paths: Vec<_> = draft.operations.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(paths, [format!("/{name}")]);
+    }
+    assert_eq!(read(text, &wanted("example")).unwrap().operations, []);
+}

@@ -1,0 +1,225 @@
+//! What every format is read into: the parts of an experiment file that an import can know.
+
+use crate::secret::Secrets;
+use crate::text::Text;
+
+/// An experiment that is not written yet.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// Its title, without line ends.
+    pub title: String,
+    /// How much load, if the source says it.
+    pub load: Option<DraftLoad>,
+    /// Keys of `[target]` beside `url`, such as `insecure`, as TOML values.
+    pub target: Vec<(&'static str, String)>,
+    /// In the order of the source.
+    pub operations: Vec<DraftOperation>,
+    /// In the order of the source.
+    pub journeys: Vec<DraftJourney>,
+    /// The credentials that were found, each with the variable that stands for it.
+    pub secrets: Secrets,
+    /// What could not be taken over, in the order of the source.
+    pub notes: Vec<Note>,
+}
+
+/// What could not be taken over, or what a person must decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The line of the source, from 1; `None` if it has no lines that people read.
+    pub line: Option<usize>,
+    /// One sentence without its full stop.
+    pub what: String,
+}
+
+/// The load of the source.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DraftLoad {
+    /// So many operations or journeys a second, for so many seconds.
+    Rate {
+        /// Starts a second.
+        rate: f64,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// So many users that begin again when they have ended, for so many seconds.
+    Users {
+        /// How many.
+        users: u32,
+        /// Seconds.
+        seconds: f64,
+    },
+}
+
+/// One request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DraftOperation {
+    /// What it is called in the source; the written name is made from it and unique.
+    pub name: String,
+    /// `true` speaks HTTP/2.
+    pub is_http2: bool,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// The method; empty for what the body suggests.
+    pub method: String,
+    /// The path, as it stands in a request, without a query.
+    pub path: Text,
+    /// Names and values of the query, decoded.
+    pub query: Vec<(String, Text)>,
+    /// Header fields.
+    pub headers: Vec<(String, Text)>,
+    /// Credentials.
+    pub auth: Option<Auth>,
+    /// The body.
+    pub body: Body,
+    /// Most redirects to follow.
+    pub follow: u32,
+    /// What a good answer is.
+    pub expect: Expect,
+    /// Values that later operations use, by name.
+    pub captures: Vec<(String, Capture)>,
+    /// How often it starts beside others; `None` is once.
+    pub weight: Option<f64>,
+    /// Lines above it in the file, without `#`.
+    pub comments: Vec<String>,
+}
+
+/// Credentials of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// A token.
+    Bearer(Text),
+    /// User and password.
+    Basic(Text, Text),
+}
+
+/// The body of a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Body {
+    /// None.
+    #[default]
+    Empty,
+    /// A text.
+    Text(Text),
+    /// A file, sent as it is.
+    File(String),
+    /// JSON; its texts are templates.
+    Json(serde_json::Value),
+    /// A form of names and values.
+    Form(Vec<(String, Text)>),
+    /// A form of parts.
+    Multipart(Vec<(String, Part)>),
+}
+
+/// A part of a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A text.
+    Text(Text),
+    /// A file and its type, if that is known.
+    File(String, Option<String>),
+}
+
+/// What a good answer is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expect {
+    /// Its status, one of these; none is any 2xx or 3xx.
+    pub status: Vec<Status>,
+    /// Texts in its body.
+    pub contains: Vec<Text>,
+    /// Regular expressions that its body matches.
+    pub matches: Vec<String>,
+    /// Values at JSONPaths.
+    pub json: Vec<(String, serde_json::Value)>,
+}
+
+/// An expected status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// This one.
+    Code(u16),
+    /// All that begin with this digit.
+    Class(u16),
+}
+
+/// Where a value of an answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capture {
+    /// At a JSONPath.
+    Json(String),
+    /// In a header field, by a regular expression if there is one.
+    Header(String, Option<String>),
+    /// In a cookie.
+    Cookie(String),
+    /// What a regular expression finds in the body.
+    Matches(String),
+    /// The whole body.
+    Body,
+}
+
+/// Operations that belong together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DraftJourney {
+    /// What it is called in the source; the written name is made from it and unique.
+    pub name: String,
+    /// In order.
+    pub steps: Vec<DraftStep>,
+    /// How often it starts beside others; `None` is once.
+    pub weight: Option<f64>,
+}
+
+/// A step of a journey.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DraftStep {
+    /// The operations at these places, at the same time.
+    Do(Vec<usize>),
+    /// A pause of so many seconds.
+    Think(f64),
+    /// A pause of between so many and so many seconds.
+    ThinkBetween(f64, f64),
+}
+
+/// Longer names are cut.
+const LONGEST_NAME: usize = 40;
+/// Names that placeholders of other kinds begin with.
+const RESERVED: [&str; 4] = ["row", "env", "factor", "each"];
+
+impl Draft {
+    /// Adds an operation under a name of its own; its place.
+    pub fn add(&mut self, operation: DraftOperation) -> usize {
+        let name = self.free_name(&operation.name, "request");
+        self.operations.push(DraftOperation { name, ..operation });
+        self.operations.len() - 1
+    }
+
+    /// Adds a journey under a name of its own.
+    pub fn add_journey(&mut self, journey: DraftJourney) {
+        let name = self.free_name(&journey.name, "visit");
+        self.journeys.push(DraftJourney { name, ..journey });
+    }
+
+    /// A name of small letters, digits and `_` that no operation or journey has.
+    fn free_name(&self, wanted: &str, otherwise: &str) -> String {
+        let letter = |letter: char| match letter.is_ascii_alphanumeric() {
+            true => letter.to_ascii_lowercase(),
+            false => '_',
+        };
+        let plain: String = wanted.chars().map(letter).collect();
+        let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
+        let mut name: String = words.join("_").chars().take(LONGEST_NAME).collect();
+        if !name.starts_with(|first: char| first.is_ascii_lowercase()) {
+            name = format!("{otherwise}_{name}").trim_end_matches('_').to_owned();
+        }
+        let is_free = |name: &String| {
+            let operations = self.operations.iter().map(|one| &one.name);
+            operations.chain(self.journeys.iter().map(|one| &one.name)).all(|one| one != name)
+        };
+        let numbered = (2_u32..).map(|number| format!("{name}_{number}"));
+        let first = (!RESERVED.contains(&name.as_str())).then(|| name.clone());
+        first.into_iter().chain(numbered).find(is_free).unwrap_or(name)
+    }
+
+    /// Notes what could not be taken over.
+    pub fn note(&mut self, line: impl Into<Option<usize>>, what: impl Into<String>) {
+        self.notes.push(Note { line: line.into(), what: what.into() });
+    }
+}

@@ -1,0 +1,82 @@
+//! The formats that can be imported, and how one is told from its text.
+
+use crate::curl;
+use crate::draft::Draft;
+
+/// A format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Lines of curl, as a browser copies them.
+    Curl,
+}
+
+/// A text that is not of its format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The line, from 1, if it is known.
+    pub line: Option<usize>,
+    /// What is wrong with it.
+    pub what: String,
+    /// One thing to do.
+    pub hint: Option<String>,
+}
+
+impl Format {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 1] = [("curl", Self::Curl)];
+
+    /// The format with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
+    }
+
+    /// The format that a file of this name and text seems to have.
+    pub fn guess(_name: &str, text: &str) -> Option<Self> {
+        curl::seems(text).then_some(Self::Curl)
+    }
+}
+
+/// What to take of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Requests to these hosts; without any, to all.
+    pub hosts: Vec<String>,
+}
+
+impl Options {
+    /// Whether requests to this origin are wanted: `hosts` has its host, with its port or without.
+    pub fn wants(&self, origin: &str) -> bool {
+        let place = origin.split_once("://").map_or(origin, |(_, place)| place);
+        let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
+        self.hosts.is_empty() || self.hosts.iter().any(|wanted| wanted == place || wanted == host)
+    }
+}
+
+/// Reads a text of this format; `name` is what the text is called.
+///
+/// Errors: it is not of this format, or holds nothing that can be sent
+pub fn read(
+    format: Format,
+    name: &str,
+    text: &str,
+    options: &Options,
+) -> Result<Draft, Unreadable> {
+    let mut draft = match format {
+        Format::Curl => curl::read(text, options),
+    }?;
+    if draft.operations.is_empty() {
+        let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };
+        return Err(Unreadable::new(None, format!("{name} holds no request{wanted}")));
+    }
+    if draft.title.is_empty() {
+        draft.title = format!("Imported from {name}");
+    }
+    Ok(draft)
+}
+
+impl Unreadable {
+    /// With what is wrong.
+    pub fn new(line: impl Into<Option<usize>>, what: impl Into<String>) -> Self {
+        Self { line: line.into(), what: what.into(), hint: None }
+    }
+}

@@ -1,0 +1,19 @@
+//! From what people have to an experiment file: each format is read into a [`Draft`](draft::Draft), which is written as
+//! commented TOML.
+//!
+//! An import sends nothing and runs nothing. It writes no secret: credentials become `{{env.NAME}}`. What cannot be said
+//! in an experiment file is a [`Note`](draft::Note) with its line.
+//!
+//! Not here: whether the result is a sound plan (see `plan::experiment`).
+
+pub mod curl;
+pub mod draft;
+mod format;
+mod request;
+mod secret;
+mod text;
+mod value;
+mod write;
+
+pub use format::{Format, Options, Unreadable, read};
+pub use write::write;

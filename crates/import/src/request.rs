@@ -1,0 +1,163 @@
+//! What all formats share of a request: its address, its header fields, and what its body is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use url::{Position, Url, form_urlencoded};
+
+use crate::draft::{Auth, Body, DraftOperation};
+use crate::secret::Secrets;
+use crate::text::Text;
+
+/// Fields that a client computes for each request anew.
+const COMPUTED: [&str; 7] = [
+    "content-length",
+    "connection",
+    "transfer-encoding",
+    "keep-alive",
+    "upgrade",
+    "te",
+    "proxy-connection",
+];
+
+/// An operation that goes to this address.
+///
+/// Errors: one sentence; it is no address of http or https
+pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String> {
+    let with_scheme = match address.contains("://") {
+        true => address.to_owned(),
+        false => format!("http://{address}"),
+    };
+    let url =
+        Url::parse(&with_scheme).map_err(|error| format!("{address:?} is no address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(format!("{address:?} is no address of http or https"));
+    }
+    let query = url
+        .query_pairs()
+        .map(|(name, value)| (name.clone().into_owned(), secrets.text(&name, &value)));
+    let query: Vec<_> = query.collect();
+    let auth = (!url.username().is_empty()).then(|| {
+        let password = secrets.hide("password", url.password().unwrap_or_default());
+        Auth::Basic(Text::literal(url.username()), password)
+    });
+    Ok(DraftOperation {
+        name: last_words(url.path()),
+        origin: url[..Position::BeforePath].replace(&userinfo(&url), ""),
+        path: Text::literal(url.path()),
+        query,
+        auth,
+        ..DraftOperation::default()
+    })
+}
+
+/// User and password as they stand in the address, with their `@`.
+fn userinfo(url: &Url) -> String {
+    match &url[Position::BeforeUsername..Position::BeforeHost] {
+        "" => "\u{0}".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// A name from a path: its last two parts that are words.
+fn last_words(path: &str) -> String {
+    let is_word = |part: &&str| {
+        part.len() < 30 && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
+    };
+    let words: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty()).filter(is_word).collect();
+    let last = &words[words.len().saturating_sub(2)..];
+    if last.is_empty() { "root".to_owned() } else { last.join("_") }
+}
+
+/// Adds a header field. Credentials are hidden; a field that is computed for each request is left out.
+pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secrets: &mut Secrets) {
+    let lower = name.to_ascii_lowercase();
+    // Fields of HTTP/2 that are no header fields.
+    let is_own_host = lower == "host" && operation.origin.ends_with(&format!("://{value}"));
+    if COMPUTED.contains(&lower.as_str()) || lower.starts_with(':') || is_own_host {
+        return;
+    }
+    if lower == "authorization" {
+        let (scheme, credentials) = value.split_once(' ').unwrap_or(("", value));
+        match (scheme.to_ascii_lowercase().as_str(), basic(credentials)) {
+            ("bearer", _) => {
+                operation.auth = Some(Auth::Bearer(secrets.hide("token", credentials)));
+                return;
+            }
+            ("basic", Some((user, password))) => {
+                let password = secrets.hide("password", &password);
+                operation.auth = Some(Auth::Basic(Text::literal(&user), password));
+                return;
+            }
+            _ => {}
+        }
+    }
+    operation.headers.push((lower, secrets.text(name, value)));
+}
+
+fn basic(credentials: &str) -> Option<(String, String)> {
+    let text = String::from_utf8(STANDARD.decode(credentials.trim()).ok()?).ok()?;
+    let (user, password) = text.split_once(':')?;
+    Some((user.to_owned(), password.to_owned()))
+}
+
+/// Sets the body: JSON and forms as such if they are sent as what they are, else as the text. The field `content-type`
+/// goes if the body says the same.
+pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secrets) {
+    let kind = operation.headers.iter().position(|(name, _)| name == "content-type");
+    let essence = kind.map(|at| operation.headers[at].1.as_str());
+    let essence =
+        essence.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let form = form(text);
+    let (body, says) = match essence.as_deref() {
+        Some("application/json") => match serde_json::from_str::<Value>(text) {
+            // TOML has no null, and JSON of a number or a text alone is a text as well.
+            Ok(value) if (value.is_object() || value.is_array()) && !has_null(&value) => {
+                (Body::Json(secrets.json("", value)), true)
+            }
+            _ => (Body::Text(hidden_in(text, secrets)), false),
+        },
+        Some("application/x-www-form-urlencoded") if form.is_some() => {
+            let pairs = form.unwrap_or_default().into_iter();
+            let pairs = pairs.map(|(name, value)| {
+                let value = secrets.text(&name, &value);
+                (name, value)
+            });
+            (Body::Form(pairs.collect()), true)
+        }
+        _ => (Body::Text(hidden_in(text, secrets)), false),
+    };
+    operation.body = body;
+    if let Some(at) = kind.filter(|_| says) {
+        operation.headers.remove(at);
+    }
+}
+
+/// The text, with credentials hidden if it is JSON with such.
+fn hidden_in(text: &str, secrets: &mut Secrets) -> Text {
+    if let Ok(value) = serde_json::from_str::<Value>(text) {
+        // Finds them; what is written is the text itself.
+        secrets.json("", value);
+    }
+    Text::template(secrets.redact(Text::literal(text).as_str()))
+}
+
+/// The pairs of a form, if it is one that is written from them again as it was.
+fn form(text: &str) -> Option<Vec<(String, String)>> {
+    let pairs: Vec<(String, String)> =
+        form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+    let is_pair = |part: &str| part.find('=').is_some_and(|at| at > 0);
+    (!pairs.is_empty() && text.split('&').all(is_pair)).then_some(pairs)
+}
+
+/// Whether TOML could not hold the value.
+pub fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(values) => values.iter().any(has_null),
+        Value::Object(entries) => entries.values().any(has_null),
+        Value::Number(number) => number.is_u64() && !number.is_i64(),
+        _ => false,
+    }
+}

@@ -1,0 +1,162 @@
+//! Credentials in what is imported, and the variables that stand for them.
+
+use plan::secret::is_authorising;
+
+use crate::text::Text;
+
+/// Parts of names whose values are credentials, without `-` and `_`, in small letters.
+const SECRET: [&str; 12] = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "sessionid",
+    "authorization",
+];
+/// Names that are credentials only if they are the whole name.
+const SECRET_ALONE: [&str; 6] = ["auth", "pass", "key", "sid", "jwt", "sig"];
+/// Names that look like credentials and are none: what a page gives everybody, and kinds of credentials.
+const OPEN: [&str; 6] =
+    ["csrf", "xsrf", "tokentype", "granttype", "requesttoken", "verificationtoken"];
+
+/// Variables and the values that they stand for.
+#[derive(Debug, Default)]
+pub struct Secrets(Vec<Variable>);
+
+struct Variable {
+    name: String,
+    value: String,
+}
+
+impl std::fmt::Debug for Variable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Secrets {
+    /// The placeholder of a variable for this value; the same for the same value.
+    pub fn hide(&mut self, key: &str, value: &str) -> Text {
+        if let Some(known) = self.0.iter().find(|one| one.value == value) {
+            return placeholder(&known.name);
+        }
+        let base = variable(key);
+        let is_free = |name: &String| self.0.iter().all(|one| one.name != *name);
+        let numbered = (2..).map(|number| format!("{base}_{number}"));
+        let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base);
+        self.0.push(Variable { name: name.clone(), value: value.to_owned() });
+        placeholder(&name)
+    }
+
+    /// The value as a text, or its placeholder if the name says that it is a credential.
+    pub fn text(&mut self, key: &str, value: &str) -> Text {
+        match is_secret(key) && !value.is_empty() {
+            true => self.hide(key, value),
+            false => Text::literal(value),
+        }
+    }
+
+    /// The same for every text in a value of JSON, by its key.
+    pub fn json(&mut self, key: &str, value: serde_json::Value) -> serde_json::Value {
+        use serde_json::Value;
+        match value {
+            Value::String(text) => Value::String(self.text(key, &text).as_str().to_owned()),
+            Value::Number(number) if is_secret(key) => {
+                Value::String(self.hide(key, &number.to_string()).as_str().to_owned())
+            }
+            Value::Array(values) => values.into_iter().map(|one| self.json(key, one)).collect(),
+            Value::Object(entries) => {
+                let hidden = |(key, value): (String, Value)| {
+                    let value = self.json(&key, value);
+                    (key, value)
+                };
+                entries.into_iter().map(hidden).collect()
+            }
+            other => other,
+        }
+    }
+
+    /// The names of all variables, in order of appearance.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|one| one.name.as_str())
+    }
+
+    /// The text with every value that was hidden replaced by its placeholder.
+    pub fn redact(&self, text: &str) -> String {
+        self.0
+            .iter()
+            .filter(|one| one.value.len() >= SHORTEST)
+            .fold(text.to_owned(), |text, one| {
+                text.replace(&one.value, placeholder(&one.name).as_str())
+            })
+    }
+}
+
+/// Shorter values occur in a text by chance.
+const SHORTEST: usize = 6;
+
+fn placeholder(name: &str) -> Text {
+    Text::template(format!("{{{{env.{name}}}}}"))
+}
+
+/// Whether the value of a header field, a parameter or a key with this name is a credential.
+pub fn is_secret(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    let holds = |parts: &[&str]| parts.iter().any(|part| plain.contains(part));
+    is_authorising(name)
+        || (holds(&SECRET) && !holds(&OPEN))
+        || SECRET_ALONE.contains(&plain.as_str())
+}
+
+/// The name of a variable for this key.
+fn variable(key: &str) -> String {
+    let letter = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_uppercase(),
+        false => '_',
+    };
+    let name: String = key.chars().map(letter).collect();
+    let name = name.trim_matches('_');
+    match name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
+        true => format!("SECRET_{name}").trim_end_matches('_').to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_told_by_their_names() {
+        for name in
+            ["Authorization", "x-api-key", "client_secret", "newPassword", "access_token", "sid"]
+        {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in
+            ["csrfmiddlewaretoken", "token_type", "grant_type", "author", "monkey", "side", "q"]
+        {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_has_one_variable_and_a_variable_one_value() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.text("password", "abc").as_str(), "{{env.PASSWORD}}");
+        assert_eq!(secrets.text("confirm-password", "abc").as_str(), "{{env.PASSWORD}}");
+        assert_eq!(secrets.text("password", "other").as_str(), "{{env.PASSWORD_2}}");
+        assert_eq!(secrets.text("q", "a{{b").as_str(), "a{{{{b");
+        assert_eq!(secrets.text("token", "").as_str(), "");
+        let json = secrets.json("", serde_json::json!({ "a": ["x"], "pin": 1, "secret": 5 }));
+        assert_eq!(json, serde_json::json!({ "a": ["x"], "pin": 1, "secret": "{{env.SECRET}}" }));
+        assert_eq!(secrets.names().collect::<Vec<_>>(), ["PASSWORD", "PASSWORD_2", "SECRET"]);
+    }
+}

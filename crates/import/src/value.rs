@@ -1,0 +1,183 @@
+//! Values of TOML on one line.
+
+use serde_json::Value;
+
+use crate::draft::{Auth, Body, DraftOperation, Part};
+use crate::text::Text;
+
+/// A text with its quotes.
+pub(crate) fn text(text: &str) -> String {
+    // A literal text where that is easier to read: patterns and JSON.
+    let needs_quotes = text.chars().any(|c| c == '\'' || c.is_control());
+    if (text.contains('"') || text.contains('\\')) && !needs_quotes {
+        return format!("'{text}'");
+    }
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control.is_control() => {
+                out.push_str(&format!("\\u{:04X}", u32::from(control)));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn key(name: &str) -> String {
+    let is_bare = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
+    match !name.is_empty() && name.bytes().all(is_bare) {
+        true => name.to_owned(),
+        false => text(name),
+    }
+}
+
+/// JSON without null.
+pub(crate) fn json(value: &Value) -> String {
+    match value {
+        Value::Null => "\"\"".to_owned(),
+        Value::String(string) => text(string),
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(json).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(entries) => {
+            let mut inline = Inline::default();
+            entries.iter().for_each(|(name, value)| inline.entry(name, json(value)));
+            inline.end()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// An inline table.
+#[derive(Default)]
+pub(crate) struct Inline(Vec<String>);
+
+impl Inline {
+    pub(crate) fn entry(&mut self, name: &str, value: String) {
+        self.0.push(format!("{} = {value}", key(name)));
+    }
+
+    pub(crate) fn list(&mut self, name: &str, values: impl Iterator<Item = String>) {
+        self.entry(name, format!("[{}]", values.collect::<Vec<_>>().join(", ")));
+    }
+
+    /// Nothing, the value, or a list of them.
+    pub(crate) fn one_or_more(&mut self, name: &str, mut values: Vec<String>) {
+        match values.len() {
+            0 => {}
+            1 => self.entry(name, values.remove(0)),
+            _ => self.list(name, values.into_iter()),
+        }
+    }
+
+    /// Names and values; a name that comes several times has a list.
+    fn pairs(&mut self, name: &str, pairs: &[(String, Text)]) {
+        if pairs.is_empty() {
+            return;
+        }
+        let mut inline = Self::default();
+        for (at, (name, _)) in pairs.iter().enumerate() {
+            if pairs[..at].iter().all(|(earlier, _)| earlier != name) {
+                let same = pairs.iter().filter(|(other, _)| other == name);
+                inline.one_or_more(name, same.map(|(_, value)| text(value.as_str())).collect());
+            }
+        }
+        self.entry(name, inline.end());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn end(self) -> String {
+        match self.0.is_empty() {
+            true => "{}".to_owned(),
+            false => format!("{{ {} }}", self.0.join(", ")),
+        }
+    }
+}
+
+/// The table of a request.
+pub(crate) fn http(operation: &DraftOperation) -> String {
+    let mut table = Inline::default();
+    let has_body = operation.body != Body::Empty;
+    let usual = if has_body { "POST" } else { "GET" };
+    if !operation.method.is_empty() && operation.method != usual {
+        table.entry("method", text(&operation.method));
+    }
+    table.entry("path", text(operation.path.as_str()));
+    table.pairs("query", &operation.query);
+    table.pairs("header", &operation.headers);
+    match &operation.auth {
+        None => {}
+        Some(Auth::Bearer(token)) => {
+            table.entry("auth", format!("{{ bearer = {} }}", text(token.as_str())));
+        }
+        Some(Auth::Basic(user, password)) => {
+            let (user, password) = (text(user.as_str()), text(password.as_str()));
+            table
+                .entry("auth", format!("{{ basic = {{ user = {user}, password = {password} }} }}"));
+        }
+    }
+    body(&operation.body, &mut table);
+    if operation.follow > 0 {
+        table.entry("follow", operation.follow.to_string());
+    }
+    table.end()
+}
+
+fn body(body: &Body, table: &mut Inline) {
+    match body {
+        Body::Empty => {}
+        Body::Text(content) => table.entry("body", text(content.as_str())),
+        Body::File(file) => table.entry("body_file", text(file)),
+        Body::Json(value) => table.entry("json", json(value)),
+        Body::Form(pairs) => table.pairs("form", pairs),
+        Body::Multipart(parts) => {
+            let mut inline = Inline::default();
+            for (name, part) in parts {
+                inline.entry(
+                    name,
+                    match part {
+                        Part::Text(content) => text(content.as_str()),
+                        Part::File(file, kind) => {
+                            let mut one = Inline::default();
+                            one.entry("file", text(file));
+                            if let Some(kind) = kind {
+                                one.entry("type", text(kind));
+                            }
+                            one.end()
+                        }
+                    },
+                );
+            }
+            table.entry("multipart", inline.end());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted_so_that_they_mean_themselves() {
+        for (plain, written) in [
+            ("a b", "\"a b\""),
+            ("say \"x\"", "'say \"x\"'"),
+            ("\\d+", "'\\d+'"),
+            ("it's \"x\"", "\"it's \\\"x\\\"\""),
+            ("a\nb\u{1}", "\"a\\nb\\u0001\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(text(plain), written);
+        }
+    }
+}

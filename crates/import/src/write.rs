@@ -1,0 +1,197 @@
+//! A draft as the text of an experiment file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::draft::{
+    Capture, Draft, DraftJourney, DraftLoad, DraftOperation, DraftStep, Expect, Status,
+};
+use crate::value::{Inline, http, text};
+
+/// The load of a draft that has none: little, since whoever imports has not yet said whom it may hurt.
+const CAREFUL: &str =
+    "rate     = \"1/s\"                        # yours: how many a second\nduration = \"60s\"";
+
+/// The text of an experiment file, with a comment wherever something is left to decide.
+pub fn write(draft: &Draft, source: &str) -> String {
+    let mut out = String::new();
+    let file = Writer { draft, origin: most_common_origin(draft) };
+    file.head(&mut out, source);
+    for operation in &draft.operations {
+        file.operation(&mut out, operation);
+    }
+    for journey in &draft.journeys {
+        file.journey(&mut out, journey);
+    }
+    out
+}
+
+struct Writer<'a> {
+    draft: &'a Draft,
+    origin: &'a str,
+}
+
+/// The origin that most operations go to, the first of them where it is a tie.
+fn most_common_origin(draft: &Draft) -> &str {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for operation in &draft.operations {
+        *counts.entry(&operation.origin).or_default() += 1;
+    }
+    let most = counts.values().max().copied().unwrap_or_default();
+    let origins = draft.operations.iter().map(|one| one.origin.as_str());
+    origins.into_iter().find(|origin| counts[origin] == most).unwrap_or_default()
+}
+
+impl Writer<'_> {
+    fn head(&self, out: &mut String, source: &str) {
+        let draft = self.draft;
+        comment(out, &format!("Imported from {source} by `proofload import`."));
+        let variables: Vec<&str> = draft.secrets.names().collect();
+        if !variables.is_empty() {
+            comment(out, &format!("Set before a run: {}.", variables.join(", ")));
+        }
+        if !draft.notes.is_empty() {
+            comment(out, "Not taken over:");
+        }
+        for note in &draft.notes {
+            let place = note.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            comment(out, &format!("- {place}{}", draft.secrets.redact(&note.what)));
+        }
+        let title = draft.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = write!(out, "\ntitle    = {}\n", text(&draft.secrets.redact(&title)));
+        out.push_str(
+            "question = \"\"                           # yours: what is to be found out\n",
+        );
+        out.push_str(
+            "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\"\n",
+        );
+        let _ = write!(out, "\n[target]\nurl = {}\n", text(self.origin));
+        for (key, value) in &draft.target {
+            let _ = writeln!(out, "{key} = {value}");
+        }
+        let _ = write!(out, "\n[load]\n{}\n", load(draft.load.as_ref()));
+    }
+
+    fn operation(&self, out: &mut String, operation: &DraftOperation) {
+        out.push('\n');
+        for line in &operation.comments {
+            comment(out, &self.draft.secrets.redact(line));
+        }
+        let _ = write!(out, "[[operation]]\nname   = {}\n", text(&operation.name));
+        if let Some(weight) = operation.weight.filter(|weight| *weight != 1.0) {
+            let _ = writeln!(out, "weight = {weight}");
+        }
+        let protocol = if operation.is_http2 { "http2 " } else { "http  " };
+        let _ = writeln!(out, "{protocol} = {}", http(operation));
+        if operation.origin != self.origin {
+            let _ = writeln!(out, "target = {}", text(&operation.origin));
+        }
+        if let Some(expect) = expect(&operation.expect) {
+            let _ = writeln!(out, "expect = {expect}");
+        }
+        if !operation.captures.is_empty() {
+            let mut captures = Inline::default();
+            for (name, capture) in &operation.captures {
+                captures.entry(name, capture_of(capture));
+            }
+            let _ = writeln!(out, "capture = {}", captures.end());
+        }
+    }
+
+    fn journey(&self, out: &mut String, journey: &DraftJourney) {
+        let _ = write!(out, "\n[[journey]]\nname   = {}\n", text(&journey.name));
+        if let Some(weight) = journey.weight.filter(|weight| *weight != 1.0) {
+            let _ = writeln!(out, "weight = {weight}");
+        }
+        out.push_str("steps  = [\n");
+        let name = |place: &usize| text(&self.draft.operations[*place].name);
+        for step in &journey.steps {
+            let written = match step {
+                DraftStep::Do(places) => match places.as_slice() {
+                    [one] => name(one),
+                    several => {
+                        let names: Vec<String> = several.iter().map(name).collect();
+                        format!("[{}]", names.join(", "))
+                    }
+                },
+                DraftStep::Think(seconds) => text(&format!("think {}", duration(*seconds))),
+                DraftStep::ThinkBetween(least, most) => {
+                    text(&format!("think {}..{}", duration(*least), duration(*most)))
+                }
+            };
+            let _ = writeln!(out, "  {written},");
+        }
+        out.push_str("]\n");
+    }
+}
+
+/// A comment, on as many lines as its text has.
+fn comment(out: &mut String, line: &str) {
+    for line in line.lines() {
+        let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let _ = writeln!(out, "# {}", clean.trim_end());
+    }
+}
+
+fn load(load: Option<&DraftLoad>) -> String {
+    match load {
+        Some(DraftLoad::Rate { rate, seconds }) => {
+            format!("rate     = \"{rate}/s\"\nduration = \"{}\"", duration(*seconds))
+        }
+        Some(DraftLoad::Users { users, seconds }) => {
+            format!("users    = {users}\nduration = \"{}\"", duration(*seconds))
+        }
+        None => CAREFUL.to_owned(),
+    }
+}
+
+/// A duration with the unit that needs no fraction.
+pub(crate) fn duration(seconds: f64) -> String {
+    let milliseconds = (seconds * 1000.0).round().max(0.0) as u64;
+    match milliseconds {
+        whole if whole % 60_000 == 0 && whole > 0 => format!("{}m", whole / 60_000),
+        whole if whole % 1000 == 0 => format!("{}s", whole / 1000),
+        other => format!("{other}ms"),
+    }
+}
+
+fn expect(expect: &Expect) -> Option<String> {
+    let mut inline = Inline::default();
+    let status = |status: &Status| match status {
+        Status::Code(code) => code.to_string(),
+        Status::Class(digit) => text(&format!("{digit}xx")),
+    };
+    match expect.status.as_slice() {
+        [] => {}
+        [one] => inline.entry("status", status(one)),
+        several => inline.list("status", several.iter().map(status)),
+    }
+    let contains: Vec<String> = expect.contains.iter().map(|one| text(one.as_str())).collect();
+    inline.one_or_more("contains", contains);
+    inline.one_or_more("matches", expect.matches.iter().map(|one| text(one)).collect());
+    if !expect.json.is_empty() {
+        let mut json = Inline::default();
+        for (path, value) in &expect.json {
+            json.entry(path, crate::value::json(value));
+        }
+        inline.entry("json", json.end());
+    }
+    (!inline.is_empty()).then(|| inline.end())
+}
+
+fn capture_of(capture: &Capture) -> String {
+    let mut inline = Inline::default();
+    match capture {
+        Capture::Json(path) => return text(path),
+        Capture::Header(name, pattern) => {
+            inline.entry("header", text(name));
+            if let Some(pattern) = pattern {
+                inline.entry("matches", text(pattern));
+            }
+        }
+        Capture::Cookie(name) => inline.entry("cookie", text(name)),
+        Capture::Matches(pattern) => inline.entry("matches", text(pattern)),
+        Capture::Body => inline.entry("body", "true".to_owned()),
+    }
+    inline.end()
+}
