@@ -1,13 +1,17 @@
 //! The formats that can be imported, and how one is told from its text.
 
-use crate::curl;
 use crate::draft::Draft;
+use crate::{curl, http_file, hurl};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Lines of curl, as a browser copies them.
     Curl,
+    /// Files `.http` and `.rest` of editors.
+    HttpFile,
+    /// Files of Hurl.
+    Hurl,
 }
 
 /// A text that is not of its format.
@@ -23,7 +27,8 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 1] = [("curl", Self::Curl)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("curl", Self::Curl), ("http", Self::HttpFile), ("hurl", Self::Hurl)];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -31,8 +36,13 @@ impl Format {
     }
 
     /// The format that a file of this name and text seems to have.
-    pub fn guess(_name: &str, text: &str) -> Option<Self> {
-        curl::seems(text).then_some(Self::Curl)
+    pub fn guess(name: &str, text: &str) -> Option<Self> {
+        match () {
+            () if hurl::seems(name, text) => Some(Self::Hurl),
+            () if http_file::seems(name, text) => Some(Self::HttpFile),
+            () if curl::seems(text) => Some(Self::Curl),
+            () => None,
+        }
     }
 }
 
@@ -63,6 +73,8 @@ pub fn read(
 ) -> Result<Draft, Unreadable> {
     let mut draft = match format {
         Format::Curl => curl::read(text, options),
+        Format::HttpFile => http_file::read(text, options),
+        Format::Hurl => hurl::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

@@ -9,6 +9,9 @@
 pub mod curl;
 pub mod draft;
 mod format;
+pub mod http_file;
+pub mod hurl;
+mod masks;
 mod request;
 mod secret;
 mod text;
@@ -16,4 +19,4 @@ mod value;
 mod write;
 
 pub use format::{Format, Options, Unreadable, read};
-pub use write::write;
+pub use write::{variables, write};

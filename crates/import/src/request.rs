@@ -6,6 +6,7 @@ use serde_json::Value;
 use url::{Position, Url, form_urlencoded};
 
 use crate::draft::{Auth, Body, DraftOperation};
+use crate::masks::is_masked;
 use crate::secret::Secrets;
 use crate::text::Text;
 
@@ -62,7 +63,10 @@ fn userinfo(url: &Url) -> String {
 /// A name from a path: its last two parts that are words.
 fn last_words(path: &str) -> String {
     let is_word = |part: &&str| {
-        part.len() < 30 && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
+        !is_masked(part)
+            && !is_masked(part)
+            && part.len() < 30
+            && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
     };
     let words: Vec<&str> =
         path.split('/').filter(|part| !part.is_empty()).filter(is_word).collect();

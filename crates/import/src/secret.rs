@@ -2,6 +2,7 @@
 
 use plan::secret::is_authorising;
 
+use crate::masks::is_masked;
 use crate::text::Text;
 
 /// Parts of names whose values are credentials, without `-` and `_`, in small letters.
@@ -43,6 +44,9 @@ impl std::fmt::Debug for Variable {
 impl Secrets {
     /// The placeholder of a variable for this value; the same for the same value.
     pub fn hide(&mut self, key: &str, value: &str) -> Text {
+        if is_masked(value) {
+            return Text::literal(value);
+        }
         if let Some(known) = self.0.iter().find(|one| one.value == value) {
             return placeholder(&known.name);
         }
@@ -116,7 +120,7 @@ pub fn is_secret(name: &str) -> bool {
 }
 
 /// The name of a variable for this key.
-fn variable(key: &str) -> String {
+pub(crate) fn variable(key: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() {
         true => letter.to_ascii_uppercase(),
         false => '_',

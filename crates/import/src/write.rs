@@ -14,16 +14,28 @@ const CAREFUL: &str =
 
 /// The text of an experiment file, with a comment wherever something is left to decide.
 pub fn write(draft: &Draft, source: &str) -> String {
-    let mut out = String::new();
+    let mut parts = String::new();
     let file = Writer { draft, origin: most_common_origin(draft) };
-    file.head(&mut out, source);
     for operation in &draft.operations {
-        file.operation(&mut out, operation);
+        file.operation(&mut parts, operation);
     }
     for journey in &draft.journeys {
-        file.journey(&mut out, journey);
+        file.journey(&mut parts, journey);
     }
-    out
+    file.head(source, &variables(&parts)) + &parts
+}
+
+/// The environment variables of an experiment file, in order of appearance.
+pub fn variables(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    // Behind four braces there is no placeholder.
+    for (at, begin) in text.match_indices("{{env.") {
+        let name = text[at + begin.len()..].split_once("}}").map_or("", |(name, _)| name);
+        if !text[..at].ends_with('{') && !name.is_empty() && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }
 
 struct Writer<'a> {
@@ -43,10 +55,11 @@ fn most_common_origin(draft: &Draft) -> &str {
 }
 
 impl Writer<'_> {
-    fn head(&self, out: &mut String, source: &str) {
+    fn head(&self, source: &str, variables: &[&str]) -> String {
         let draft = self.draft;
+        let mut head = String::new();
+        let out = &mut head;
         comment(out, &format!("Imported from {source} by `proofload import`."));
-        let variables: Vec<&str> = draft.secrets.names().collect();
         if !variables.is_empty() {
             comment(out, &format!("Set before a run: {}.", variables.join(", ")));
         }
@@ -70,6 +83,7 @@ impl Writer<'_> {
             let _ = writeln!(out, "{key} = {value}");
         }
         let _ = write!(out, "\n[load]\n{}\n", load(draft.load.as_ref()));
+        head
     }
 
     fn operation(&self, out: &mut String, operation: &DraftOperation) {

@@ -36,8 +36,9 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Problem> {
     let options = Options { hosts: args.hosts.clone() };
     let draft = import::read(format, &name, &text, &options);
     let draft = draft.map_err(|error| unreadable(&name, error))?;
+    let written = import::write(&draft, &printable(&name));
     if args.strict && !draft.notes.is_empty() {
-        say(&draft, &printable(&name));
+        say(&draft, &printable(&name), &written);
         let what = format!(
             "{} of {} cannot be taken over",
             counted(draft.notes.len(), "thing"),
@@ -45,12 +46,11 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Problem> {
         );
         return Err(Problem::usage(what).hint("remove them from the source, or leave --strict out"));
     }
-    let written = import::write(&draft, &printable(&name));
     match &args.out {
         None => output::print(&written)?,
         Some(path) => write_new(path, &written)?,
     }
-    say(&draft, &printable(&name));
+    say(&draft, &printable(&name), &written);
     Ok(Exit::Passed)
 }
 
@@ -101,7 +101,7 @@ fn counted(number: usize, one: &str) -> String {
 }
 
 /// What was made, what could not be taken over, and what to do next.
-fn say(draft: &Draft, name: &str) {
+fn say(draft: &Draft, name: &str, written: &str) {
     let mut text = counted(draft.operations.len(), "operation");
     if !draft.journeys.is_empty() {
         text.push_str(&format!(" and {}", counted(draft.journeys.len(), "journey")));
@@ -118,7 +118,7 @@ fn say(draft: &Draft, name: &str) {
             draft.notes.len() - NOTES_SHOWN
         ));
     }
-    let variables: Vec<&str> = draft.secrets.names().collect();
+    let variables = import::variables(written);
     if !variables.is_empty() {
         text.push_str(&format!("set before a run: {}\n", variables.join(", ")));
     }

@@ -1,0 +1,175 @@
+//! Files `.http` and `.rest` of editors (the REST Client of Visual Studio Code, the HTTP client of JetBrains).
+//!
+//! Each request is an operation. If a request uses what an earlier one answered, all of them are a journey, in order.
+//! Scripts are not performed; what they set from an answer is captured where that is a path into its JSON.
+//!
+//! Source: README of the REST Client (Huachao/vscode-restclient); "HTTP request syntax" of JetBrains
+
+mod block;
+mod variables;
+
+use crate::draft::{Capture, Draft, DraftJourney, DraftStep};
+use crate::format::{Options, Unreadable};
+use crate::masks::{Masks, UNKNOWN};
+use crate::request;
+use block::{Block, Content};
+use variables::Variables;
+
+/// Whether a text seems to be such a file.
+pub fn seems(name: &str, text: &str) -> bool {
+    name.ends_with(".http")
+        || name.ends_with(".rest")
+        || (text.lines().any(|line| line.starts_with("###")) && block::blocks(text).count() > 0)
+}
+
+/// Reads every request.
+pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
+    let mut draft = Draft::default();
+    let blocks: Vec<Block<'_>> = block::blocks(text).collect();
+    let mut variables = Variables::of_file(text);
+    for block in &blocks {
+        variables.set.extend(block.sets.iter().map(|set| set.name.to_owned()));
+    }
+    let mut operations = Vec::new();
+    for block in &blocks {
+        operations.extend(add(block, &mut variables, wanted, &mut draft));
+    }
+    if draft.operations.iter().any(|one| !one.captures.is_empty()) {
+        let steps = operations.into_iter().map(|place| DraftStep::Do(vec![place])).collect();
+        draft.add_journey(DraftJourney { name: "visit".to_owned(), steps, weight: None });
+    }
+    Ok(draft)
+}
+
+/// Adds the operation of a block; its place.
+fn add(
+    block: &Block<'_>,
+    variables: &mut Variables,
+    wanted: &Options,
+    draft: &mut Draft,
+) -> Option<usize> {
+    let mut masks = Masks::default();
+    let mut used = Vec::new();
+    let mut masked = |text: &str, draft: &mut Draft| {
+        let text = variables.filled(text);
+        masks.mask(&text, |name| variables.placeholder(name, block.line, &mut used, draft))
+    };
+    let address = masked(&block.address, draft);
+    let mut operation = match request::to(&address, &mut draft.secrets) {
+        Ok(operation) => operation,
+        Err(what) => {
+            draft.note(block.line, what);
+            return None;
+        }
+    };
+    if !wanted.wants(&operation.origin) {
+        return None;
+    }
+    for (name, value) in &block.headers {
+        let value = masked(value, draft);
+        request::add_header(&mut operation, name, &value, &mut draft.secrets);
+    }
+    match &block.content {
+        Content::Empty => {}
+        Content::File(file) => operation.body = crate::draft::Body::File((*file).to_owned()),
+        Content::Text(text) => {
+            let text = masked(text, draft);
+            request::set_body(&mut operation, &text, &mut draft.secrets);
+        }
+    }
+    operation.method = block.method.to_owned();
+    operation.is_http2 = block.is_http2;
+    if let Some(host) = masks.lift(&mut operation) {
+        draft.note(block.line, format!("the host {host}: {UNKNOWN} stands in its place"));
+    }
+    if let Some(name) = block.name {
+        operation.name = name.to_owned();
+    }
+    for (earlier, name, capture) in used {
+        let captures = &mut draft.operations[earlier].captures;
+        if captures.iter().all(|(known, _)| *known != name) {
+            captures.push((name, capture));
+        }
+    }
+    let place = draft.add(operation);
+    for line in &block.left_out {
+        draft.note(*line, "a line of a script is left out");
+    }
+    variables.answered(block, place);
+    Some(place)
+}
+
+impl Capture {
+    /// Of an answer's JSON, at these words between dots.
+    fn at(path: &str) -> Self {
+        match path {
+            "" | "*" => Self::Body,
+            path if path.starts_with('$') => Self::Json(path.to_owned()),
+            path => Self::Json(format!("$.{path}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write;
+
+    fn written(text: &str) -> (Draft, String) {
+        let draft = read(text, &Options::default()).unwrap();
+        let written = write(&draft, "test");
+        (draft, written)
+    }
+
+    #[test]
+    fn requests_stand_between_lines_of_hashes() {
+        let text = "@host = http://h:1\n\nGET {{host}}/a\n    ?b=c\n    &d=e f\nAccept: x\n\n### Second one\n\
+            # @name second\n// a comment\nPUT {{host}}/b HTTP/2\nContent-Type: application/json\n\n{\n \"n\": 1 }\n\n\
+            ###\nhttp://h:1/c\n\n###\nPOST http://h:1/d\n\n< ./file.bin\n\n### none\n";
+        let (draft, written) = written(text);
+        assert_eq!(draft.notes, []);
+        for line in [
+            "http   = { path = \"/a\", query = { b = \"c\", d = \"e f\" }, header = { accept = \"x\" } }",
+            "name   = \"second\"\nhttp2  = { method = \"PUT\", path = \"/b\", json = { n = 1 } }",
+            "http   = { path = \"/c\" }",
+            "http   = { path = \"/d\", body_file = \"./file.bin\" }",
+        ] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+        assert!(!written.contains("[[journey]]"), "{written}");
+    }
+
+    #[test]
+    fn what_an_answer_said_is_captured() {
+        let text = "# @name login\nPOST http://h/login\n\n###\n@t = {{login.response.body.$.data.token}}\n\
+            GET http://h/a\nAuthorization: Bearer {{t}}\nX-Next: {{login.response.headers.X-Next}}\n\n\
+            > {% client.global.set(\"id\", response.body.user.id); %}\n\n###\nGET http://h/{{id}}?{{$guid}}\n";
+        let (draft, written) = written(text);
+        assert_eq!(draft.notes, []);
+        for line in [
+            "capture = { data_token = \"$.data.token\", x_next = { header = \"X-Next\" } }",
+            "header = { x-next = \"{{login.x_next}}\" }, auth = { bearer = \"{{login.data_token}}\" }",
+            "capture = { id = \"$.user.id\" }",
+            "path = \"/{{a.id}}\"",
+            "steps  = [\n  \"login\",\n  \"a\",\n  \"root\",\n]",
+        ] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+    }
+
+    #[test]
+    fn other_variables_come_from_the_environment() {
+        let text = "GET http://{{host}}/{{$randomInt 5 10}}?p={{$processEnv PIN}}&q={{who}}&t={{$timestamp}}\n";
+        let (draft, written) = written(text);
+        let what: Vec<&str> = draft.notes.iter().map(|note| note.what.as_str()).collect();
+        assert_eq!(
+            what,
+            [
+                "{{$timestamp}} has no placeholder",
+                "the host {{env.HOST}}: http://127.0.0.1:8080 stands in its place",
+            ]
+        );
+        let line = "path = \"/{{random 5..9}}\", query = { p = \"{{env.PIN}}\", q = \"{{env.WHO}}\", t = \"{{{{$timestamp}}\" }";
+        assert!(written.contains(line), "{written}");
+    }
+}

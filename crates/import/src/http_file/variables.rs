@@ -1,0 +1,147 @@
+//! What `{{…}}` stands for in such a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::Block;
+use crate::draft::{Capture, Draft};
+use crate::secret;
+
+/// Variables in a value that itself is one, at most.
+const DEPTH: usize = 8;
+
+/// What is known of the file's variables.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    /// `@name = value`
+    values: BTreeMap<String, String>,
+    /// Those that a script sets, before and after it has.
+    pub(super) set: BTreeSet<String>,
+    /// Places of the operations whose answers have names.
+    answers: BTreeMap<String, usize>,
+    /// Variables that an answer has set: by which operation, and from where.
+    captured: BTreeMap<String, (usize, Capture)>,
+}
+
+impl Variables {
+    /// The values that the file itself gives.
+    pub(super) fn of_file(text: &str) -> Self {
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix('@'));
+        let pairs = lines.filter_map(|line| line.split_once('='));
+        let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        Self { values: pairs.collect(), ..Self::default() }
+    }
+
+    /// The text with the values of the file in their places.
+    pub(super) fn filled(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for _ in 0..DEPTH {
+            let mut next = String::new();
+            let mut rest = text.as_str();
+            while let Some((before, after)) = rest.split_once("{{") {
+                let Some((name, behind)) = after.split_once("}}") else { break };
+                next.push_str(before);
+                match self.values.get(name.trim()) {
+                    Some(value) => next.push_str(value),
+                    None => next.push_str(&format!("{{{{{name}}}}}")),
+                }
+                rest = behind;
+            }
+            next.push_str(rest);
+            if next == text || next.len() > LONGEST {
+                break;
+            }
+            text = next;
+        }
+        text
+    }
+
+    /// The placeholder for a variable. What it captures goes to `used`: the operation, the value's name, its place.
+    pub(super) fn placeholder(
+        &self,
+        name: &str,
+        line: usize,
+        used: &mut Vec<(usize, String, Capture)>,
+        draft: &mut Draft,
+    ) -> Option<String> {
+        if let Some(system) = name.strip_prefix('$') {
+            let found = built_in(system);
+            if found.is_none() {
+                draft.note(line, format!("{{{{{name}}}}} has no placeholder"));
+            }
+            return found;
+        }
+        let captured = self.of_answer(name).or_else(|| {
+            let (place, capture) = self.captured.get(name)?.clone();
+            Some((place, plain(name), capture))
+        });
+        if let Some((place, value, capture)) = captured {
+            let placeholder = format!("{{{{{}.{value}}}}}", draft.operations[place].name);
+            used.push((place, value, capture));
+            return Some(placeholder);
+        }
+        if self.set.contains(name) {
+            draft.note(line, format!("{{{{{name}}}}} is used before an answer has set it"));
+        }
+        Some(format!("{{{{env.{}}}}}", secret::variable(name)))
+    }
+
+    /// `login.response.body.$.token`, `login.response.headers.Location`
+    fn of_answer(&self, name: &str) -> Option<(usize, String, Capture)> {
+        let (request, rest) = name.split_once(".response.")?;
+        let place = *self.answers.get(request)?;
+        let (part, path) = rest.split_once('.').unwrap_or((rest, ""));
+        match part {
+            "headers" => Some((place, plain(path), Capture::Header(path.to_owned(), None))),
+            "body" => {
+                let bare = path.trim_start_matches(['$', '.']);
+                let value = if bare.is_empty() { "body".to_owned() } else { plain(bare) };
+                Some((place, value, Capture::at(path)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A request was read: from now on others may use its answer.
+    pub(super) fn answered(&mut self, block: &Block<'_>, place: usize) {
+        if let Some(name) = block.name {
+            self.answers.insert(name.to_owned(), place);
+        }
+        for set in &block.sets {
+            self.captured.insert(set.name.to_owned(), (place, Capture::at(set.path)));
+        }
+    }
+}
+
+/// Longer texts come from variables that hold each other.
+const LONGEST: usize = 1 << 20;
+
+/// What the editors themselves give.
+fn built_in(name: &str) -> Option<String> {
+    let mut words = name.split_whitespace();
+    match words.next()? {
+        "guid" | "uuid" | "random.uuid" => Some("{{uuid}}".to_owned()),
+        "randomInt" | "random.integer" => {
+            let mut number = || words.next()?.parse::<i64>().ok();
+            let (least, behind) = (number().unwrap_or(0), number().unwrap_or(1001));
+            (least >= 0 && behind > least)
+                .then(|| format!("{{{{random {least}..{}}}}}", behind - 1))
+        }
+        "processEnv" | "dotenv" => {
+            Some(format!("{{{{env.{}}}}}", words.next()?.trim_start_matches('%')))
+        }
+        _ => None,
+    }
+}
+
+/// The name of a captured value.
+fn plain(path: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let name: String = path.chars().map(letter).collect();
+    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
+    let name = words.join("_");
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        name
+    } else {
+        format!("value_{name}")
+    }
+}
