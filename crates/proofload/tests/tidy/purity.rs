@@ -11,6 +11,7 @@ const PURE: &[&str] = &[
     "crates/judge/",
     "crates/pages/",
     "crates/audit/",
+    "crates/import/",
     "foundation/nonce/",
     "foundation/quantities/",
 ];
