@@ -6,6 +6,7 @@
 //!
 //! Not here: whether the result is a sound plan (see `plan::experiment`).
 
+pub mod access_log;
 pub mod curl;
 pub mod draft;
 mod format;

@@ -29,5 +29,6 @@ pub struct ImportArgs {
 }
 
 fn importable_names() -> Vec<&'static str> {
-    import::Format::ALL.into_iter().map(|(name, _)| name).collect()
+    let names = import::Format::ALL.into_iter().map(|(name, _)| name);
+    names.chain([crate::commands::import::LOG]).collect()
 }

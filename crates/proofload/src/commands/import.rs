@@ -1,12 +1,14 @@
 //! `proofload import`: an experiment file from what people have.
 
+mod log;
+
 use std::fs::OpenOptions;
-use std::io::{self, Write, stderr};
+use std::io::{self, BufRead, BufReader, Write, stderr};
 use std::path::Path;
 
 use engine::file;
 use import::draft::Draft;
-use import::{Format, Options, Unreadable};
+use import::{Format, Options, Unreadable, access_log};
 use plan::printable::printable;
 
 use crate::cli::ImportArgs;
@@ -16,62 +18,89 @@ use crate::problem::Problem;
 
 /// Longer sources are refused; recordings of long visits with their answers are tens of megabytes.
 const LONGEST: u64 = 1 << 30;
+/// Bytes by which a log is told from other formats.
+const BEGINNING: usize = 1 << 16;
+/// The name of access logs, which are read line by line.
+pub const LOG: &str = "log";
 /// Notes that are printed; the file has all.
 const NOTES_SHOWN: usize = 20;
 
 /// Reads the source, and writes the experiment; what could not be taken over goes to stderr.
 ///
-/// Errors: the source is not of its format, holds no request, or the file exists
+/// Errors: the source is not of its format, holds no request, or a file exists
 pub fn import(args: &ImportArgs) -> Result<Exit, Problem> {
-    let (name, text) = read(&args.source)?;
+    let Source { name, mut reader } = open(&args.source)?;
+    let unread = |error| Problem::usage(format!("cannot read {}: {error}", printable(&name)));
+    let beginning = reader.fill_buf().map_err(unread)?;
+    let is_log = match args.from.as_deref() {
+        None => access_log::seems(&String::from_utf8_lossy(beginning)),
+        Some(from) => from == LOG,
+    };
+    if is_log {
+        return log::import(args, &name, reader);
+    }
+    let bytes = file::within(reader, LONGEST).map_err(unread)?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| Problem::usage(format!("{} is not UTF-8", printable(&name))))?;
+    import_text(args, &name, text.trim_start_matches('\u{feff}'))
+}
+
+fn import_text(args: &ImportArgs, name: &str, text: &str) -> Result<Exit, Problem> {
     let format = match &args.from {
         Some(from) => Format::parse(from),
-        None => Format::guess(&name, &text),
+        None => Format::guess(name, text),
     };
     let format = format.ok_or_else(|| {
         let names: Vec<&str> = Format::ALL.into_iter().map(|(name, _)| name).collect();
-        let what = format!("{} is of no known format", printable(&name));
-        Problem::usage(what).hint(format!("name it with --from: {}", names.join(", ")))
+        let what = format!("{} is of no known format", printable(name));
+        Problem::usage(what).hint(format!("name it with --from: {}, {LOG}", names.join(", ")))
     })?;
     let options = Options { hosts: args.hosts.clone() };
-    let draft = import::read(format, &name, &text, &options);
-    let draft = draft.map_err(|error| unreadable(&name, error))?;
-    let written = import::write(&draft, &printable(&name));
+    let draft = import::read(format, name, text, &options);
+    let draft = draft.map_err(|error| unreadable(name, error))?;
+    let written = import::write(&draft, &printable(name));
     if args.strict && !draft.notes.is_empty() {
-        say(&draft, &printable(&name), &written);
-        let what = format!(
-            "{} of {} cannot be taken over",
-            counted(draft.notes.len(), "thing"),
-            printable(&name)
-        );
-        return Err(Problem::usage(what).hint("remove them from the source, or leave --strict out"));
+        say(&draft, &printable(name), &written);
+        return Err(strict(&counted(draft.notes.len() as u64, "thing"), name));
     }
     match &args.out {
         None => output::print(&written)?,
         Some(path) => write_new(path, &written)?,
     }
-    say(&draft, &printable(&name), &written);
+    say(&draft, &printable(name), &written);
     Ok(Exit::Passed)
 }
 
-/// What the source is called, and its text.
-fn read(source: &str) -> Result<(String, String), Problem> {
+fn strict(count: &str, name: &str) -> Problem {
+    let what = format!("{count} of {} cannot be taken over", printable(name));
+    Problem::usage(what).hint("remove them from the source, or leave --strict out")
+}
+
+/// What is imported.
+struct Source {
+    /// What it is called.
+    name: String,
+    reader: Box<dyn BufRead>,
+}
+
+fn open(source: &str) -> Result<Source, Problem> {
     if source.trim_start().starts_with("curl ") {
-        return Ok(("a line of curl".to_owned(), source.to_owned()));
+        let reader = Box::new(io::Cursor::new(source.to_owned()));
+        return Ok(Source { name: "a line of curl".to_owned(), reader });
+    }
+    if source == "-" {
+        return Ok(Source {
+            name: "stdin".to_owned(),
+            reader: Box::new(BufReader::new(io::stdin())),
+        });
     }
     let path = Path::new(source);
-    let (name, bytes) = match source {
-        "-" => ("stdin".to_owned(), file::within(io::stdin().lock(), LONGEST)),
-        _ => {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            (name.unwrap_or_else(|| source.to_owned()), file::read(path, LONGEST))
-        }
-    };
-    let bytes = bytes
+    let opened = file::open(path);
+    let opened = opened
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", path.display())))?;
-    let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| Problem::usage(format!("{} is not UTF-8", path.display())))?;
-    Ok((name, text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned)))
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let reader = BufReader::with_capacity(BEGINNING, opened);
+    Ok(Source { name: name.unwrap_or_else(|| source.to_owned()), reader: Box::new(reader) })
 }
 
 fn unreadable(name: &str, error: Unreadable) -> Problem {
@@ -84,27 +113,30 @@ fn unreadable(name: &str, error: Unreadable) -> Problem {
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), Problem> {
-    let during = format!("writing {}", path.display());
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
-        let problem = Problem::environment(error.to_string()).during(&during);
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => problem.hint("name another file with --out"),
-            _ => problem,
-        }
-    })?;
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = file.map_err(|error| cannot_write(path, &error))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    written.map_err(|error| Problem::environment(error.to_string()).during(during))
+    written.map_err(|error| cannot_write(path, &error))
 }
 
-fn counted(number: usize, one: &str) -> String {
+fn cannot_write(path: &Path, error: &io::Error) -> Problem {
+    let problem = Problem::environment(error.to_string());
+    let problem = problem.during(format!("writing {}", path.display()));
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => problem.hint("name another file with --out"),
+        _ => problem,
+    }
+}
+
+fn counted(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
 /// What was made, what could not be taken over, and what to do next.
 fn say(draft: &Draft, name: &str, written: &str) {
-    let mut text = counted(draft.operations.len(), "operation");
+    let mut text = counted(draft.operations.len() as u64, "operation");
     if !draft.journeys.is_empty() {
-        text.push_str(&format!(" and {}", counted(draft.journeys.len(), "journey")));
+        text.push_str(&format!(" and {}", counted(draft.journeys.len() as u64, "journey")));
     }
     text.push_str(&format!(" from {name}\n"));
     for note in draft.notes.iter().take(NOTES_SHOWN) {

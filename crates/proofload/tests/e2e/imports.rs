@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::lab::{Lab, Ran};
+use crate::lab::server::Truth;
+use crate::lab::{Lab, Ran, assert_accounting, only_trial};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/samples")
@@ -73,4 +74,51 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{name}");
     }
+}
+
+/// So many requests in each second of a log in combined format.
+fn log(seconds: &[usize]) -> String {
+    let line = |second: usize, number: usize| {
+        format!(
+            "127.0.0.1 - - [10/Oct/2000:13:55:{second:02} -0700] \"GET /{second}/{number} HTTP/1.1\" 200 5 \"-\" \"x\"\n"
+        )
+    };
+    let seconds = seconds.iter().enumerate();
+    seconds
+        .flat_map(|(second, count)| (0..*count).map(move |number| line(second, number)))
+        .collect()
+}
+
+#[test]
+fn a_log_is_replayed_request_by_request() {
+    let lab = Lab::new();
+    let truth = Truth::start(&[]);
+    lab.write("access.log", &(log(&[50, 0, 100]) + "broken\n"));
+    let made = ["import", "access.log", "--host", &truth.http, "--out", "replay.toml"];
+    let ran = lab.proofload(&made);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("150 requests in 3 s"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out: 1 line, the first is line 151"), "{}", ran.stderr);
+    let (ran, summary) = lab.run(&["replay.toml"]);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert_eq!(trial.accounting.succeeded, 150, "{}{}", ran.stdout, ran.stderr);
+    // One request for the check that the target listens is none of HTTP.
+    assert_eq!(truth.received(), 150);
+    let again = lab.proofload(&made);
+    assert_eq!(again.code, 4, "{}", again.stderr);
+    let files = fs::read_dir(lab.path(".")).expect("listed").count();
+    let refused = lab.proofload(&["import", "access.log", "--out", "other.toml", "--strict"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert_eq!(
+        fs::read_dir(lab.path(".")).expect("listed").count(),
+        files,
+        "nothing is left behind"
+    );
+    let nowhere = lab.proofload(&["import", "access.log"]);
+    assert!(
+        nowhere.code == 2 && nowhere.stderr.contains("--out replay.toml"),
+        "{}",
+        nowhere.stderr
+    );
 }

@@ -1,0 +1,299 @@
+//! Access logs: the requests in their order, and the instants at which each began.
+//!
+//! The log is read once, line by line, within a bound of memory. A stamp says an instant only to the second, or to the
+//! millisecond. The requests of one stamp are spread over it: given their count, their instants are uniform, as those of
+//! every process are whose rate does not change within the stamp.
+//!
+//! Not here: whether the load that was performed kept the burstiness of the log.
+
+mod line;
+mod stamp;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read, Write};
+
+use plan::randomness::{RandomStream, draw, unit};
+use url::{Position, Url};
+
+use crate::format::Options;
+use crate::masks::UNKNOWN;
+use crate::value::text;
+use crate::write::duration;
+
+/// Longer lines are skipped.
+const LONGEST_LINE: u64 = 1 << 20;
+/// Servers write a line when a request has ended, so lines may be late; how late, in nanoseconds.
+const LATE: i128 = 60_000_000_000;
+/// Requests that wait for such late ones, at most.
+const MOST_WAITING: usize = 1 << 20;
+/// The seed of the instants within stamps: the same log always gives the same files.
+const SEED: u64 = 1;
+/// Methods whose requests are whole without a body.
+const WITHOUT_BODY: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+/// What became of a log.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct LogSummary {
+    /// Requests that were written.
+    pub requests: u64,
+    /// Lines that were left out, by reason: how many, and the number of the first, from 1.
+    pub left_out: BTreeMap<&'static str, (u64, u64)>,
+    /// Nanoseconds from the first request to the last.
+    pub length: u64,
+    /// The coarsest stamp, in nanoseconds.
+    pub within: u64,
+    /// Where the requests go; of a log without hosts, an address to be filled in.
+    pub origin: String,
+}
+
+/// Whether a text begins with lines of an access log.
+pub fn seems(text: &str) -> bool {
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).take(20);
+    let (good, all) = lines
+        .map(|line| usize::from(line::read(line).is_ok()))
+        .fold((0, 0), |(good, all), one| (good + one, all + 1));
+    good > 0 && good * 2 >= all
+}
+
+/// Reads a log, and writes a line of `requests` (targets of vegeta) and one of `offsets` for each request.
+///
+/// Errors: those of the reader and the writers
+pub fn convert(
+    mut log: impl BufRead,
+    wanted: &Options,
+    requests: &mut impl Write,
+    offsets: &mut impl Write,
+) -> io::Result<LogSummary> {
+    writeln!(offsets, "offset_ns")?;
+    let mut queue =
+        Queue { waiting: BTreeMap::new(), count: 0, newest: i128::MIN, written: i128::MIN };
+    let mut files =
+        Files { requests, offsets, began: None, drawn: 0, summary: LogSummary::default() };
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            break;
+        }
+        if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
+            skip_line(&mut log)?;
+            files.leave_out("it is longer than 1 MiB", number);
+            continue;
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if text.is_empty() {
+            continue;
+        }
+        match files.request(text, wanted) {
+            Ok(Some(entry)) => queue.add(entry, number, &mut files)?,
+            Ok(None) => {}
+            Err(reason) => files.leave_out(reason, number),
+        }
+    }
+    queue.end(&mut files)?;
+    files.requests.flush()?;
+    files.offsets.flush()?;
+    Ok(files.summary)
+}
+
+/// Reads up to the end of the line.
+fn skip_line(log: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = log.fill_buf()?;
+        let (used, is_end) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        log.consume(used);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// A request with the stamp of its line.
+struct Entry {
+    stamp: stamp::Stamp,
+    /// Method and address.
+    target: String,
+}
+
+/// Requests of the same stamp.
+struct SameStamp {
+    within: u64,
+    targets: Vec<String>,
+}
+
+/// Requests that may still be overtaken by a late line with an earlier stamp.
+struct Queue {
+    waiting: BTreeMap<i128, SameStamp>,
+    count: usize,
+    newest: i128,
+    /// The latest stamp that was written.
+    written: i128,
+}
+
+impl Queue {
+    fn add<R: Write, O: Write>(
+        &mut self,
+        entry: Entry,
+        line: u64,
+        files: &mut Files<'_, R, O>,
+    ) -> io::Result<()> {
+        let Entry { stamp, target } = entry;
+        if stamp.at <= self.written {
+            files.leave_out("it is more than a minute late", line);
+            return Ok(());
+        }
+        let empty = || SameStamp { within: stamp.within, targets: Vec::new() };
+        self.waiting.entry(stamp.at).or_insert_with(empty).targets.push(target);
+        self.count += 1;
+        self.newest = self.newest.max(stamp.at);
+        while self.count > MOST_WAITING
+            || self.waiting.first_key_value().is_some_and(|(at, _)| *at + LATE < self.newest)
+        {
+            self.write_first(files)?;
+        }
+        Ok(())
+    }
+
+    fn write_first<R: Write, O: Write>(&mut self, files: &mut Files<'_, R, O>) -> io::Result<()> {
+        if let Some((at, same)) = self.waiting.pop_first() {
+            self.count -= same.targets.len();
+            self.written = at;
+            files.write(at, &same)?;
+        }
+        Ok(())
+    }
+
+    fn end<R: Write, O: Write>(&mut self, files: &mut Files<'_, R, O>) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            self.write_first(files)?;
+        }
+        Ok(())
+    }
+}
+
+/// The two files.
+struct Files<'a, R, O> {
+    requests: &'a mut R,
+    offsets: &'a mut O,
+    /// The instant of the first request.
+    began: Option<i128>,
+    /// Instants that were drawn so far.
+    drawn: u64,
+    summary: LogSummary,
+}
+
+impl<R: Write, O: Write> Files<'_, R, O> {
+    fn leave_out(&mut self, reason: &'static str, line: u64) {
+        self.summary.left_out.entry(reason).or_insert((0, line)).0 += 1;
+    }
+
+    /// The request of a line; `None` if it goes to a host that is not wanted.
+    ///
+    /// Errors: why it is left out
+    fn request(&mut self, text: &str, wanted: &Options) -> Result<Option<Entry>, &'static str> {
+        let request = line::read(text)?;
+        if !WITHOUT_BODY.contains(&&*request.method) {
+            return Err("its body is not in the log");
+        }
+        let (origin, path) = match request.target.starts_with('/') {
+            true => {
+                let host = request.host.as_deref();
+                (host.map(|host| format!("http://{host}")), request.target.to_string())
+            }
+            false => {
+                let url = Url::parse(&request.target).map_err(|_| "its address cannot be read")?;
+                let origin = url[..Position::BeforePath].to_owned();
+                (Some(origin), url[Position::BeforePath..Position::AfterQuery].to_owned())
+            }
+        };
+        if origin.as_deref().is_some_and(|origin| !wanted.wants(origin)) {
+            return Ok(None);
+        }
+        if self.summary.origin.is_empty() {
+            let host = wanted.hosts.first().map(|host| format!("http://{host}"));
+            self.summary.origin = origin.clone().or(host).unwrap_or_else(|| UNKNOWN.to_owned());
+        }
+        if origin.is_some_and(|origin| origin != self.summary.origin) {
+            return Err("it goes to another host than the first");
+        }
+        let path = path.replace(|c: char| c.is_whitespace() || c.is_control(), "%20");
+        let target = format!("{} {}{path}", request.method, self.summary.origin);
+        Ok(Some(Entry { stamp: request.stamp, target }))
+    }
+
+    /// Writes requests of one stamp at instants within it.
+    fn write(&mut self, at: i128, same: &SameStamp) -> io::Result<()> {
+        let mut instants: Vec<u64> = (self.drawn..)
+            .take(same.targets.len())
+            .map(|index| {
+                let place = 1.0 - unit(draw(SEED, RandomStream::Schedule, index));
+                (place * same.within as f64) as u64
+            })
+            .collect();
+        self.drawn += instants.len() as u64;
+        instants.sort_unstable();
+        for (target, instant) in same.targets.iter().zip(instants) {
+            let instant = at + i128::from(instant);
+            let began = *self.began.get_or_insert(instant);
+            self.summary.length = u64::try_from(instant - began).unwrap_or(u64::MAX);
+            writeln!(self.offsets, "{}", self.summary.length)?;
+            writeln!(self.requests, "{target}")?;
+        }
+        self.summary.requests += same.targets.len() as u64;
+        self.summary.within = self.summary.within.max(same.within);
+        Ok(())
+    }
+}
+
+impl LogSummary {
+    /// The experiment that replays the two files.
+    pub fn experiment(&self, source: &str, requests: &str, offsets: &str) -> String {
+        let mut out = format!("# Imported from {source} by `proofload import`.\n");
+        for (reason, (count, first)) in &self.left_out {
+            out.push_str(&format!(
+                "# Left out: {count} lines, the first is line {first}: {reason}.\n"
+            ));
+        }
+        if self.within >= 1_000_000 {
+            out.push_str(&format!(
+                "# The log says instants to {}; within that, requests are spread evenly at random.\n",
+                duration(self.within as f64 / 1e9)
+            ));
+        }
+        let lines = [
+            String::new(),
+            format!("title    = {}", text(&format!("Replay of {source}"))),
+            "question = \"\"                           # yours: what is to be found out".to_owned(),
+            "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\""
+                .to_owned(),
+            String::new(),
+            "[target]".to_owned(),
+            format!("url = {}", text(&self.origin)),
+            String::new(),
+            "[load]".to_owned(),
+            format!(
+                "replay  = {}          # {} requests in {}",
+                text(offsets),
+                self.requests,
+                duration(self.length as f64 / 1e9)
+            ),
+            "warm_up = \"0s\"".to_owned(),
+            "steady_state = \"reported\"               # traffic of its own kind".to_owned(),
+            String::new(),
+            "[[operation]]".to_owned(),
+            "name    = \"request\"".to_owned(),
+            "http    = {}".to_owned(),
+            format!("targets = {{ file = {}, format = \"vegeta\" }}", text(requests)),
+        ];
+        out.push_str(&lines.join("\n"));
+        out.push('\n');
+        out
+    }
+}

@@ -1,0 +1,111 @@
+use super::*;
+
+fn converted(log: &str, hosts: &[&str]) -> (LogSummary, Vec<String>, Vec<u64>) {
+    let wanted = Options { hosts: hosts.iter().map(|host| (*host).to_owned()).collect() };
+    let (mut requests, mut offsets) = (Vec::new(), Vec::new());
+    let summary = convert(log.as_bytes(), &wanted, &mut requests, &mut offsets).unwrap();
+    let lines = |bytes: Vec<u8>| -> Vec<String> {
+        String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+    };
+    let offsets = lines(offsets);
+    assert_eq!(offsets[0], "offset_ns");
+    let offsets = offsets[1..].iter().map(|line| line.parse().unwrap()).collect();
+    (summary, lines(requests), offsets)
+}
+
+fn line(second: u64, request: &str) -> String {
+    format!(
+        "h - - [10/Oct/2000:13:{:02}:{:02} +0000] \"{request} HTTP/1.1\" 200 1\n",
+        second / 60,
+        second % 60
+    )
+}
+
+#[test]
+fn requests_of_a_second_are_spread_over_it() {
+    let log: String =
+        (0..3000).map(|number| line(number / 1000, &format!("GET /{number}"))).collect();
+    let (summary, requests, offsets) = converted(&log, &[]);
+    assert_eq!(
+        (summary.requests, summary.within, summary.left_out.len()),
+        (3000, 1_000_000_000, 0)
+    );
+    assert_eq!(summary.origin, UNKNOWN);
+    // In the order of the log.
+    assert!((0..3000).all(|number| requests[number] == format!("GET {UNKNOWN}/{number}")));
+    assert!(offsets.is_sorted());
+    let began = offsets[1000] as f64 / 1e9;
+    assert!((0.99..=1.01).contains(&began), "the second one begins at {began}");
+    // Uniform given the count: of 1,000 the halves differ by less than 5 standard deviations (79).
+    let middle = offsets[1000] + 500_000_000;
+    let first_half = offsets[1000..2000].iter().filter(|offset| **offset < middle).count();
+    assert!((421..=579).contains(&first_half), "{first_half}");
+    assert_eq!(converted(&log, &[]).2, offsets, "the same log gives the same instants");
+}
+
+#[test]
+fn late_lines_come_into_their_order() {
+    let log = [
+        line(10, "GET /b"),
+        line(5, "GET /a"),
+        line(100, "GET /c"),
+        line(20, "GET /d"),
+        line(101, "GET /e"),
+    ];
+    let (summary, requests, _) = converted(&log.concat(), &[]);
+    let paths: Vec<&str> = requests.iter().map(|line| &line[line.len() - 2..]).collect();
+    assert_eq!(paths, ["/a", "/b", "/d", "/c", "/e"]);
+    assert!(summary.left_out.is_empty());
+    let (summary, requests, _) =
+        converted(&[line(5, "GET /a"), line(100, "GET /b"), line(4, "GET /c")].concat(), &[]);
+    assert_eq!(
+        (requests.len(), &summary.left_out),
+        (2, &BTreeMap::from([("it is more than a minute late", (1, 3))]))
+    );
+}
+
+#[test]
+fn what_is_left_out_is_counted_with_its_first_line() {
+    let long = format!("{}\n", "x".repeat(3 << 20));
+    let log = [
+        line(0, "GET /a b\tc"),
+        line(1, "POST /a"),
+        "\n".to_owned(),
+        "broken\n".to_owned(),
+        long,
+        line(2, "POST /b"),
+        line(3, "HEAD http://other/x?y#z"),
+        line(4, "GET /last").trim_end().to_owned(),
+    ];
+    let (summary, requests, offsets) = converted(&log.concat(), &[]);
+    assert_eq!(requests, [format!("GET {UNKNOWN}/a%20b%20c"), format!("GET {UNKNOWN}/last")]);
+    assert_eq!(offsets.len(), 2);
+    assert_eq!(
+        summary.left_out,
+        BTreeMap::from([
+            ("its body is not in the log", (2, 2)),
+            ("it has no request in quotes", (1, 4)),
+            ("it is longer than 1 MiB", (1, 5)),
+            ("it goes to another host than the first", (1, 7)),
+        ])
+    );
+}
+
+#[test]
+fn hosts_of_a_log_are_kept() {
+    let of = |host: &str| {
+        format!(
+            "{{\"ts\":1709164800.5,\"method\":\"GET\",\"uri\":\"/{host}\",\"host\":\"{host}\"}}\n"
+        )
+    };
+    let log = [of("a"), of("b"), of("a:81")].concat();
+    let (summary, requests, _) = converted(&log, &["b"]);
+    assert_eq!(
+        (summary.origin.as_str(), requests.len(), summary.left_out.len()),
+        ("http://b", 1, 0)
+    );
+    assert_eq!(summary.within, 1_000_000);
+    let experiment = summary.experiment("a.log", "r.txt", "o.csv");
+    assert!(experiment.contains("url = \"http://b\""), "{experiment}");
+    assert!(seems(&log) && seems(&line(0, "GET /")) && !seems("curl http://h/") && !seems(""));
+}

@@ -1,0 +1,90 @@
+//! An access log: an experiment, its requests and their instants, in three files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufWriter, Write, stderr};
+use std::path::{Path, PathBuf};
+
+use import::Options;
+use import::access_log::{LogSummary, convert};
+use plan::printable::printable;
+
+use crate::cli::ImportArgs;
+use crate::exit::Exit;
+use crate::problem::Problem;
+
+/// Reads the log once, and writes the experiment of `--out` and two files beside it.
+///
+/// Errors: there is no `--out`, a file exists or cannot be written, or the log holds no request
+pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result<Exit, Problem> {
+    let Some(out) = &args.out else {
+        let problem = Problem::usage("a log becomes three files");
+        return Err(problem.hint("name the first with --out: --out replay.toml"));
+    };
+    let (requests, offsets) =
+        (out.with_extension("requests.txt"), out.with_extension("offsets.csv"));
+    let made = Made::default();
+    let summary = {
+        let (mut requests, mut offsets) = (made.file(&requests)?, made.file(&offsets)?);
+        let wanted = Options { hosts: args.hosts.clone() };
+        convert(log, &wanted, &mut requests, &mut offsets)
+    };
+    let summary = summary
+        .map_err(|error| Problem::environment(error.to_string()).during("copying the log"))?;
+    if summary.requests == 0 {
+        say(&summary, name);
+        return Err(Problem::usage(format!("{} holds no request", printable(name))));
+    }
+    let left_out: u64 = summary.left_out.values().map(|(count, _)| count).sum();
+    if args.strict && left_out > 0 {
+        say(&summary, name);
+        return Err(super::strict(&super::counted(left_out, "line"), name));
+    }
+    let file_name =
+        |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = summary.experiment(&printable(name), &file_name(&requests), &file_name(&offsets));
+    super::write_new(out, &text)?;
+    made.keep();
+    say(&summary, name);
+    Ok(Exit::Passed)
+}
+
+/// Files that are removed again unless all went well.
+#[derive(Default)]
+struct Made(std::cell::RefCell<Vec<PathBuf>>);
+
+impl Made {
+    fn file(&self, path: &Path) -> Result<BufWriter<File>, Problem> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.map_err(|error| super::cannot_write(path, &error))?;
+        self.0.borrow_mut().push(path.to_owned());
+        Ok(BufWriter::new(file))
+    }
+
+    fn keep(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in self.0.get_mut() {
+            // It may be gone already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn say(summary: &LogSummary, name: &str) {
+    let length = summary.length as f64 / 1e9;
+    let mut text = format!(
+        "{} in {length:.0} s from {}\n",
+        super::counted(summary.requests, "request"),
+        printable(name)
+    );
+    for (reason, (count, first)) in &summary.left_out {
+        let lines = super::counted(*count, "line");
+        text.push_str(&format!("left out: {lines}, the first is line {first}: {reason}\n"));
+    }
+    // The terminal may be closed.
+    let _ = stderr().write_all(text.as_bytes());
+}
