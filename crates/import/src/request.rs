@@ -62,6 +62,18 @@ fn userinfo(url: &Url) -> String {
 
 /// A name from a path: its last two parts that are words.
 fn last_words(path: &str) -> String {
+    // Percent-encoded letters are no words.
+    let mut plain = String::new();
+    let mut letters = path.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '%' => {
+                letters.nth(1);
+                plain.push('_');
+            }
+            other => plain.push(other),
+        }
+    }
     let is_word = |part: &&str| {
         !is_masked(part)
             && !is_masked(part)
@@ -69,7 +81,7 @@ fn last_words(path: &str) -> String {
             && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
     };
     let words: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty()).filter(is_word).collect();
+        plain.split('/').filter(|part| !part.is_empty()).filter(is_word).collect();
     let last = &words[words.len().saturating_sub(2)..];
     if last.is_empty() { "root".to_owned() } else { last.join("_") }
 }

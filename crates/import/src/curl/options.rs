@@ -175,6 +175,9 @@ fn takes_value(flag: &str) -> bool {
 
 impl Request {
     fn name_address(&mut self, address: String, line: usize, draft: &mut Draft) {
+        if is_glob(&address) {
+            draft.note(line, format!("curl makes several requests of {address}; here it is one"));
+        }
         if let Some(first) = self.address.replace(address) {
             // Each address of a command is a request of its own, with the same options.
             draft.note(
@@ -327,6 +330,17 @@ impl Request {
             add("accept", "application/json");
         }
     }
+}
+
+/// Whether curl takes the address for several: `{a,b}` and `[1-9]`.
+fn is_glob(address: &str) -> bool {
+    let path = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = path.find('/').map_or("", |at| &path[at..]);
+    let holds = |open, close, separator| {
+        let inner = path.split_once(open).and_then(|(_, rest)| rest.split_once(close));
+        inner.is_some_and(|(inner, _)| inner.contains(separator))
+    };
+    holds('{', '}', ',') || holds('[', ']', '-')
 }
 
 /// A key of `[target]`, once.

@@ -51,7 +51,7 @@ fn options_are_those_of_curl() {
 
 #[test]
 fn what_cannot_be_taken_over_is_noted_with_its_line() {
-    let text = "curl h -d @a -d b\n\ncurl \"$X\"\ncurl ftp://h/\nwget h\ncurl\ncurl h --frobnicate";
+    let text = "curl h -d @a -d b\n\ncurl \"$X\"\ncurl ftp://h/\nwget h\ncurl\ncurl h --frobnicate\ncurl 'h/{a,b}'";
     let draft = read(text, &Options::default()).unwrap();
     let notes: Vec<_> = draft.notes.iter().map(|note| (note.line, note.what.as_str())).collect();
     assert_eq!(
@@ -64,10 +64,11 @@ fn what_cannot_be_taken_over_is_noted_with_its_line() {
             (Some(5), "wget is no command of curl"),
             (Some(6), "a curl without an address"),
             (Some(7), "the option --frobnicate is left out"),
+            (Some(8), "curl makes several requests of h/{a,b}; here it is one"),
         ]
     );
     let names: Vec<_> = draft.operations.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["root", "root_2"]);
+    assert_eq!(names, ["root", "root_2", "a_b"]);
 }
 
 #[test]
