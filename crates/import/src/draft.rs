@@ -154,6 +154,8 @@ pub enum Capture {
     Matches(String),
     /// The whole body.
     Body,
+    /// The same, with its `decode`: `html` or `url`.
+    Decoded(Box<Capture>, &'static str),
 }
 
 /// Operations that belong together.
