@@ -1,13 +1,15 @@
 //! The formats that can be imported, and how one is told from its text.
 
-use crate::curl;
 use crate::draft::Draft;
+use crate::{curl, har};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Lines of curl, as a browser copies them.
     Curl,
+    /// A recording of a browser, HAR 1.2.
+    Har,
 }
 
 /// A text that is not of its format.
@@ -23,7 +25,7 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 1] = [("curl", Self::Curl)];
+    pub const ALL: [(&'static str, Self); 2] = [("curl", Self::Curl), ("har", Self::Har)];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -31,7 +33,10 @@ impl Format {
     }
 
     /// The format that a file of this name and text seems to have.
-    pub fn guess(_name: &str, text: &str) -> Option<Self> {
+    pub fn guess(name: &str, text: &str) -> Option<Self> {
+        if har::seems(name, text) {
+            return Some(Self::Har);
+        }
         curl::seems(text).then_some(Self::Curl)
     }
 }
@@ -63,6 +68,7 @@ pub fn read(
 ) -> Result<Draft, Unreadable> {
     let mut draft = match format {
         Format::Curl => curl::read(text, options),
+        Format::Har => har::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

@@ -60,7 +60,7 @@ fn userinfo(url: &Url) -> String {
 }
 
 /// A name from a path: its last two parts that are words.
-fn last_words(path: &str) -> String {
+pub fn last_words(path: &str) -> String {
     let is_word = |part: &&str| {
         part.len() < 30 && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
     };
