@@ -10,6 +10,8 @@ mod body;
 mod build;
 mod entry;
 mod html;
+#[cfg(test)]
+mod plan_check;
 mod redirect;
 mod select;
 #[cfg(test)]
@@ -104,5 +106,14 @@ fn note_what_is_missing(entries: &[Entry<'_>], set: &HashMap<String, f64>, draft
     if !entries.is_empty() && entries.iter().all(|entry| entry.answer().is_none()) {
         let what = "the recording has no bodies of answers, so nothing is captured from them";
         draft.note(None, what);
+    }
+    let is_changing = |entry: &Entry<'_>| !matches!(entry.method.as_str(), "GET" | "HEAD");
+    let has_credential = |entry: &Entry<'_>| {
+        entry.header("authorization").is_some() || !entry.sent_cookies().is_empty()
+    };
+    if set.is_empty() && entries.iter().any(is_changing) && !entries.iter().any(has_credential) {
+        // Chrome does so unless its settings say otherwise.
+        let what = "the recording has no cookies and no field authorization; if the site needs them, save it with";
+        draft.note(None, format!("{what} sensitive data"));
     }
 }

@@ -86,7 +86,7 @@ pub fn divide(chains: Vec<Chain>, values: &Values) -> Vec<Chain> {
     let mut is_divided = vec![false; chains.len()];
     for (at, chain) in chains.iter().enumerate() {
         let first = chain[0];
-        for candidate in &values.candidates[first] {
+        for candidate in values.candidates[first].iter().filter(|one| !one.is_referer) {
             let is_other = |place: usize| chain_of.get(&place).is_some_and(|chain| *chain != at);
             let of_last = |place: usize| is_other(place) && is_last(place);
             if values.source(candidate, first, of_last).is_none()

@@ -22,9 +22,11 @@ const STATIC_TYPES: [&str; 7] = [
     "application/wasm",
 ];
 
-/// Whether it goes to a server, and not only to a proxy.
+/// Whether it goes to a server: not to a proxy only, and not answered by the browser because of HSTS.
 fn is_web(entry: &Entry<'_>) -> bool {
-    matches!(entry.url.scheme(), "http" | "https") && entry.method != "CONNECT"
+    matches!(entry.url.scheme(), "http" | "https")
+        && entry.method != "CONNECT"
+        && entry.answer_header("non-authoritative-reason").is_none()
 }
 
 /// The entries to take, in order; the others are noted.
@@ -92,18 +94,19 @@ fn of_hosts<'a>(entries: Vec<Entry<'a>>, options: &Options, draft: &mut Draft) -
 fn note_others(others: &[Entry<'_>], draft: &mut Draft) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for entry in others {
-        let origin = entry.origin();
-        let host = origin.split_once("://").map_or("", |(_, host)| host);
-        *counts.entry(host.to_owned()).or_default() += 1;
+        *counts.entry(entry.origin()).or_default() += 1;
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named = |(host, count): &(String, usize)| match count {
-        1 => format!("1 request to {host} is left out; add it with --host {host}"),
-        _ => format!("{count} requests to {host} are left out; add them with --host {host}"),
+    let named = |(origin, count): &(String, usize)| {
+        let host = origin.split_once("://").map_or("", |(_, host)| host);
+        match count {
+            1 => format!("1 request to {origin} is left out; add it with --host {host}"),
+            _ => format!("{count} requests to {origin} are left out; add them with --host {host}"),
+        }
     };
-    for host in counts.iter().take(HOSTS_NAMED) {
-        draft.note(None, named(host));
+    for origin in counts.iter().take(HOSTS_NAMED) {
+        draft.note(None, named(origin));
     }
     let rest = counts.iter().skip(HOSTS_NAMED);
     let requests: usize = rest.clone().map(|(_, count)| count).sum();

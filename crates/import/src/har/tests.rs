@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::plan_check::assert_plan;
 use super::read;
 use crate::draft::{Body, Capture, Draft, DraftOperation, DraftStep, Status};
 use crate::{Format, Options, write};
@@ -51,7 +52,9 @@ fn text(entries: &[Value]) -> String {
 
 #[track_caller]
 fn draft(entries: &[Value]) -> Draft {
-    read(&text(entries), &Options::default()).unwrap()
+    let draft = read(&text(entries), &Options::default()).unwrap();
+    assert_plan(&draft);
+    draft
 }
 
 fn notes(draft: &Draft) -> Vec<&str> {
@@ -139,6 +142,10 @@ fn what_a_load_should_not_send_is_left_out() {
         entry(1.0, "GET", "https://cdn.example/x", 200),
         entry(1.0, "GET", "https://cdn.example/y", 200),
         entry(1.0, "GET", "http://h:81/z", 200),
+        answering_with(
+            entry(1.0, "GET", "http://h/hsts", 307),
+            &[("Non-Authoritative-Reason", "HSTS")],
+        ),
     ];
     let all = draft(&entries);
     assert_eq!(paths(&all), ["/page", "/api"]);
@@ -146,8 +153,8 @@ fn what_a_load_should_not_send_is_left_out() {
         notes(&all),
         [
             "1 WebSocket is left out",
-            "2 requests to cdn.example are left out; add them with --host cdn.example",
-            "1 request to h:81 is left out; add it with --host h:81",
+            "2 requests to https://cdn.example are left out; add them with --host cdn.example",
+            "1 request to http://h:81 is left out; add it with --host h:81",
             "1 request answered from the browser's cache is left out",
             "1 request without an answer (blocked or cancelled) is left out",
             "1 request of the browser about CORS (OPTIONS) is left out",
@@ -255,6 +262,34 @@ fn a_chain_stays_several_steps_where_a_value_is_on_its_way() {
     assert_eq!(draft.operations[2].headers[0].1.as_str(), "{{auth.csrf}}");
     assert_eq!(auth.comments[0], "captured: code, used by back, exchange");
     assert_eq!(draft.secrets.names().count(), 0);
+}
+
+#[test]
+fn the_sample_is_a_plan() {
+    let sample = include_str!("../../samples/login.har");
+    assert_plan(&read(sample, &Options::default()).unwrap());
+}
+
+#[test]
+fn a_page_that_a_request_was_sent_from_divides_no_chain() {
+    let redirect = answering_with(
+        entry(0.0, "POST", "http://h/add", 302),
+        &[("Location", "/orders/100482/change/")],
+    );
+    let from = [("Referer", "http://h/orders/100482/change/")];
+    let page = entry(0.05, "GET", "http://h/orders/100482/change/", 200);
+    let entries =
+        [redirect.clone(), page.clone(), sending(entry(1.0, "GET", "http://h/all", 200), &from)];
+    let merged = draft(&entries);
+    assert_eq!(paths(&merged), ["/add", "/all"]);
+    assert_eq!(merged.operations[1].name, "all_2", "all operations together have the name `all`");
+    let entries = [redirect, page, entry(1.0, "POST", "http://h/orders/100482/change/", 200)];
+    let divided = draft(&entries);
+    let change = "/orders/{{add.id}}/change/";
+    assert_eq!(paths(&divided), ["/add", change, change]);
+    let pattern = Some("/orders/([^/?#]+)".to_owned());
+    let capture = Capture::Header("location".to_owned(), pattern);
+    assert_eq!(divided.operations[0].captures, [("id".to_owned(), capture)]);
 }
 
 #[test]
@@ -387,6 +422,7 @@ fn forms_of_parts_are_read_from_text_and_from_params() {
         "a further part a of up is left out: a name has one part",
         "up sends the file p.png; put it beside the experiment",
         "the body of lost was not recorded",
+        "the recording has no cookies and no field authorization; if the site needs them, save it with sensitive data",
     ] {
         assert!(notes(&draft).contains(&note), "{:?}", notes(&draft));
     }
@@ -442,6 +478,7 @@ fn long_recordings_are_read_fast_and_cut_to_a_journey() {
     let begin = Instant::now();
     let draft = read(&text, &Options::default()).unwrap();
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    assert_plan(&draft);
     assert_eq!(draft.journeys[0].steps.len(), 100);
     let last = notes(&draft).pop().unwrap_or_default().to_owned();
     assert!(last.ends_with("requests are left out: a journey has 100 steps"), "{last}");

@@ -10,9 +10,9 @@ use super::body::{self, Content, Sent};
 use super::entry::Entry;
 use crate::secret::{is_random, is_secret};
 
-/// Shorter values occur by chance, longer ones are no keys. In bytes.
+/// Shorter values occur by chance, longer ones cannot be captured. In bytes.
 const SHORTEST: usize = 6;
-const LONGEST: usize = 8192;
+const LONGEST: usize = 64 << 10;
 /// Shorter values without a digit are words.
 const LONGEST_WORD: usize = 16;
 /// Parts of names whose values are made anew for each visit.
