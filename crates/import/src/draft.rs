@@ -154,6 +154,8 @@ pub enum Capture {
     Matches(String),
     /// The whole body.
     Body,
+    /// The same, with its `decode`: `html` or `url`.
+    Decoded(Box<Capture>, &'static str),
 }
 
 /// Operations that belong together.
@@ -180,8 +182,8 @@ pub enum DraftStep {
 
 /// Longer names are cut.
 const LONGEST_NAME: usize = 40;
-/// Names that placeholders of other kinds begin with.
-const RESERVED: [&str; 4] = ["row", "env", "factor", "each"];
+/// Names that placeholders of other kinds begin with, and the one of all operations together.
+const RESERVED: [&str; 5] = ["row", "env", "factor", "each", "all"];
 
 impl Draft {
     /// Adds an operation under a name of its own; its place.

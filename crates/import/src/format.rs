@@ -1,7 +1,7 @@
 //! The formats that can be imported, and how one is told from its text.
 
 use crate::draft::Draft;
-use crate::{curl, http_file, hurl};
+use crate::{curl, har, http_file, hurl};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Format {
     HttpFile,
     /// Files of Hurl.
     Hurl,
+    /// A recording of a browser, HAR 1.2.
+    Har,
 }
 
 /// A text that is not of its format.
@@ -27,8 +29,8 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("curl", Self::Curl), ("http", Self::HttpFile), ("hurl", Self::Hurl)];
+    pub const ALL: [(&'static str, Self); 4] =
+        [("curl", Self::Curl), ("har", Self::Har), ("http", Self::HttpFile), ("hurl", Self::Hurl)];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -38,6 +40,7 @@ impl Format {
     /// The format that a file of this name and text seems to have.
     pub fn guess(name: &str, text: &str) -> Option<Self> {
         match () {
+            () if har::seems(name, text) => Some(Self::Har),
             () if hurl::seems(name, text) => Some(Self::Hurl),
             () if http_file::seems(name, text) => Some(Self::HttpFile),
             () if curl::seems(text) => Some(Self::Curl),
@@ -75,6 +78,7 @@ pub fn read(
         Format::Curl => curl::read(text, options),
         Format::HttpFile => http_file::read(text, options),
         Format::Hurl => hurl::read(text, options),
+        Format::Har => har::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

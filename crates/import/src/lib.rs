@@ -10,6 +10,7 @@ pub mod access_log;
 pub mod curl;
 pub mod draft;
 mod format;
+pub mod har;
 pub mod http_file;
 pub mod hurl;
 mod masks;

@@ -61,7 +61,7 @@ fn userinfo(url: &Url) -> String {
 }
 
 /// A name from a path: its last two parts that are words.
-fn last_words(path: &str) -> String {
+pub fn last_words(path: &str) -> String {
     // Percent-encoded letters are no words.
     let mut plain = String::new();
     let mut letters = path.chars();
@@ -76,7 +76,6 @@ fn last_words(path: &str) -> String {
     }
     let is_word = |part: &&str| {
         !is_masked(part)
-            && !is_masked(part)
             && part.len() < 30
             && part.chars().filter(char::is_ascii_digit).count() * 2 < part.len()
     };

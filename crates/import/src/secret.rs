@@ -1,5 +1,7 @@
 //! Credentials in what is imported, and the variables that stand for them.
 
+use std::collections::{BTreeSet, HashMap};
+
 use plan::secret::is_authorising;
 
 use crate::masks::is_masked;
@@ -28,7 +30,19 @@ const OPEN: [&str; 6] =
 
 /// Variables and the values that they stand for.
 #[derive(Debug, Default)]
-pub struct Secrets(Vec<Variable>);
+pub struct Secrets {
+    variables: Vec<Variable>,
+    /// Values that have a placeholder already, such as captured ones.
+    known: Known,
+    /// Values that are credentials under any name.
+    guarded: Guarded,
+}
+
+#[derive(Default)]
+struct Known(HashMap<String, Text>);
+
+#[derive(Default)]
+struct Guarded(BTreeSet<String>);
 
 struct Variable {
     name: String,
@@ -41,28 +55,73 @@ impl std::fmt::Debug for Variable {
     }
 }
 
+// Values are in no output for debugging either.
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.values()).finish()
+    }
+}
+
+impl std::fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} values", self.0.len())
+    }
+}
+
 impl Secrets {
+    /// From now on these values have these placeholders, under any name, and no variable.
+    pub fn set_known(&mut self, known: HashMap<String, Text>) {
+        self.known = Known(known);
+    }
+
+    /// From now on these values are credentials under any name.
+    pub fn guard(&mut self, values: impl IntoIterator<Item = String>) {
+        self.guarded.0.extend(values);
+    }
+
+    /// The text with the values replaced that are credentials under any name, as far as they do not occur by chance.
+    pub fn hide_guarded(&mut self, key: &str, text: &str) -> String {
+        let is_within = |value: &&String| is_random(value) && text.contains(value.as_str());
+        let mut values: Vec<String> = self.guarded.0.iter().filter(is_within).cloned().collect();
+        // A value may be a part of another one.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.into_iter().fold(text.to_owned(), |text, value| {
+            // A longer value may have gone with it.
+            if !text.contains(&value) {
+                return text;
+            }
+            let placeholder = self.hide(key, &value);
+            text.replace(&value, placeholder.as_str())
+        })
+    }
+
     /// The placeholder of a variable for this value; the same for the same value.
     pub fn hide(&mut self, key: &str, value: &str) -> Text {
         if is_masked(value) {
             return Text::literal(value);
         }
-        if let Some(known) = self.0.iter().find(|one| one.value == value) {
+        if let Some(placeholder) = self.known.0.get(value) {
+            return placeholder.clone();
+        }
+        if let Some(known) = self.variables.iter().find(|one| one.value == value) {
             return placeholder(&known.name);
         }
         let base = variable(key);
-        let is_free = |name: &String| self.0.iter().all(|one| one.name != *name);
+        let is_free = |name: &String| self.variables.iter().all(|one| one.name != *name);
         let numbered = (2..).map(|number| format!("{base}_{number}"));
         let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base);
-        self.0.push(Variable { name: name.clone(), value: value.to_owned() });
+        self.variables.push(Variable { name: name.clone(), value: value.to_owned() });
         placeholder(&name)
     }
 
     /// The value as a text, or its placeholder if the name says that it is a credential.
     pub fn text(&mut self, key: &str, value: &str) -> Text {
-        match is_secret(key) && !value.is_empty() {
+        if let Some(placeholder) = self.known.0.get(value) {
+            return placeholder.clone();
+        }
+        match (is_secret(key) && !value.is_empty()) || self.guarded.0.contains(value) {
             true => self.hide(key, value),
-            false => Text::literal(value),
+            false => Text::template(self.hide_guarded(key, Text::literal(value).as_str())),
         }
     }
 
@@ -88,12 +147,12 @@ impl Secrets {
 
     /// The names of all variables, in order of appearance.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|one| one.name.as_str())
+        self.variables.iter().map(|one| one.name.as_str())
     }
 
     /// The text with every value that was hidden replaced by its placeholder.
     pub fn redact(&self, text: &str) -> String {
-        self.0
+        self.variables
             .iter()
             .filter(|one| one.value.len() >= SHORTEST)
             .fold(text.to_owned(), |text, one| {
@@ -107,6 +166,13 @@ const SHORTEST: usize = 6;
 
 fn placeholder(name: &str) -> Text {
     Text::template(format!("{{{{env.{name}}}}}"))
+}
+
+/// Whether a value is no word that a person would choose, such as a language.
+pub fn is_random(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
+    value.len() >= 20
+        || (value.len() >= 8 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
 }
 
 /// Whether the value of a header field, a parameter or a key with this name is a credential.

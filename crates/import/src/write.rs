@@ -194,9 +194,17 @@ fn expect(expect: &Expect) -> Option<String> {
 }
 
 fn capture_of(capture: &Capture) -> String {
+    if let Capture::Json(path) = capture {
+        return text(path);
+    }
     let mut inline = Inline::default();
+    add_capture(capture, &mut inline);
+    inline.end()
+}
+
+fn add_capture(capture: &Capture, inline: &mut Inline) {
     match capture {
-        Capture::Json(path) => return text(path),
+        Capture::Json(path) => inline.entry("json", text(path)),
         Capture::Header(name, pattern) => {
             inline.entry("header", text(name));
             if let Some(pattern) = pattern {
@@ -206,6 +214,9 @@ fn capture_of(capture: &Capture) -> String {
         Capture::Cookie(name) => inline.entry("cookie", text(name)),
         Capture::Matches(pattern) => inline.entry("matches", text(pattern)),
         Capture::Body => inline.entry("body", "true".to_owned()),
+        Capture::Decoded(inner, decode) => {
+            add_capture(inner, inline);
+            inline.entry("decode", text(decode));
+        }
     }
-    inline.end()
 }
