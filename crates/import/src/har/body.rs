@@ -45,7 +45,9 @@ pub fn read(posted: &Posted<'_>) -> Sent {
             [] => parts(posted),
             params => params.iter().filter_map(param).collect(),
         };
-        return if fields.is_empty() { Sent::Text } else { Sent::Multipart(fields) };
+        if !fields.is_empty() {
+            return Sent::Multipart(fields);
+        }
     }
     if posted.text.is_empty() {
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -55,14 +57,21 @@ pub fn read(posted: &Posted<'_>) -> Sent {
         return if pairs.is_empty() { Sent::Nothing } else { Sent::Form(pairs) };
     }
     if essence == "application/x-www-form-urlencoded" {
+        let text = without_head(posted.text);
         let is_pair = |part: &str| part.find('=').is_some_and(|at| at > 0);
-        let pairs = form_urlencoded::parse(posted.text.as_bytes()).into_owned().collect();
-        return if posted.text.split('&').all(is_pair) { Sent::Form(pairs) } else { Sent::Text };
+        let pairs = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+        return if text.split('&').all(is_pair) { Sent::Form(pairs) } else { Sent::Text };
     }
     match serde_json::from_str::<Value>(posted.text) {
         Ok(value) if value.is_object() || value.is_array() => Sent::Json(value),
         _ => Sent::Text,
     }
+}
+
+/// The text without the header fields that Firefox writes above some forms.
+fn without_head(text: &str) -> &str {
+    let head = text.split_once("\r\n\r\n").filter(|(head, _)| head.contains(": "));
+    head.map_or(text, |(_, body)| body)
 }
 
 fn param(value: &Value) -> Option<Field> {

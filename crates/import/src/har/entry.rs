@@ -64,16 +64,19 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
     let purpose = value["_resourceType"].as_str().unwrap_or_default().to_ascii_lowercase();
     // Firefox has the key for answers from its cache only; other browsers say so in fields of their own.
     let is_cached = value["_fromCache"].is_string()
+        || value["_fromCache"].as_bool() == Some(true)
         || value["_fetchType"].as_str().is_some_and(|kind| kind.contains("Cache"))
         || (is_firefox && value["cache"].get("afterRequest").is_some());
+    let status = response["status"].as_u64().and_then(|status| status.try_into().ok());
     let entry = Entry {
         start: start.unwrap_or_default(),
         end: start.unwrap_or_default() + time.max(0.0),
         method: request["method"].as_str().unwrap_or("GET").to_ascii_uppercase(),
         url,
-        status: response["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(0),
+        status: status.unwrap_or(0),
         purpose,
-        is_cached,
+        // The server was asked whether the answer in the cache is still right.
+        is_cached: is_cached && status != Some(304),
         request,
         response,
     };
