@@ -59,6 +59,10 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
     let (request, response) = (&value["request"], &value["response"]);
     let address = request["url"].as_str().ok_or("it has no request.url")?;
     let url = Url::parse(address).map_err(|_| "its request.url is no address")?;
+    let method = request["method"].as_str().unwrap_or("GET").to_ascii_uppercase();
+    if method.is_empty() || !method.bytes().all(is_token) {
+        return Err("its request.method is no method");
+    }
     let start = value["startedDateTime"].as_str().and_then(time::parse);
     let time = value["time"].as_f64().filter(|time| time.is_finite()).unwrap_or_default();
     let purpose = value["_resourceType"].as_str().unwrap_or_default().to_ascii_lowercase();
@@ -71,7 +75,7 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
     let entry = Entry {
         start: start.unwrap_or_default(),
         end: start.unwrap_or_default() + time.max(0.0),
-        method: request["method"].as_str().unwrap_or("GET").to_ascii_uppercase(),
+        method,
         url,
         status: status.unwrap_or(0),
         purpose,
@@ -81,6 +85,11 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
         response,
     };
     Ok((entry, start.is_some()))
+}
+
+/// Whether a name in HTTP may have this letter.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Name and value of each object in a list.
@@ -97,7 +106,9 @@ impl<'a> Entry<'a> {
 
     /// Header fields of the request.
     pub fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        // HTTP/2 has `:path` and others, which are no header fields.
         pairs(&self.request["headers"])
+            .filter(|(name, _)| !name.is_empty() && name.bytes().all(is_token))
     }
 
     /// The first header field of the request with this name.

@@ -203,7 +203,14 @@ fn fields_that_browsers_compute_are_left_out() {
 #[test]
 fn the_sample_is_a_plan() {
     let sample = include_str!("../../../samples/login.har");
-    assert_plan(&read(sample, &Options::default()).unwrap());
+    let draft = read(sample, &Options::default()).unwrap();
+    assert_plan(&draft);
+    let written = write(&draft, "login.har");
+    for credential in
+        ["analytical-engine", "s3ss10nq8w7e6r5t4y3u2i1o0p", "ckA1b2C3d4", "tok-71f3", "Qm1d7rK2"]
+    {
+        assert!(sample.contains(credential) && !written.contains(credential), "{credential}");
+    }
 }
 
 #[test]
@@ -297,4 +304,44 @@ fn long_recordings_are_read_fast_and_cut_to_a_journey() {
     assert_eq!(draft.journeys[0].steps.len(), 100);
     let last = notes(&draft).pop().unwrap_or_default().to_owned();
     assert!(last.ends_with("requests are left out: a journey has 100 steps"), "{last}");
+}
+
+/// Pointers of everything within.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    let mut within = |key: &str, value: &Value| {
+        let pointer = format!("{at}/{key}");
+        found.push(pointer.clone());
+        pointers(value, &pointer, found);
+    };
+    match value {
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(at, one)| within(&at.to_string(), one));
+        }
+        Value::Object(values) => values.iter().for_each(|(key, one)| within(key, one)),
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_stands_in_a_recording_it_becomes_a_plan_or_an_error() {
+    let sample = include_str!("../../../samples/login.har");
+    let sample: Value = serde_json::from_str(sample).unwrap();
+    let mut found = Vec::new();
+    pointers(&sample, "", &mut found);
+    let odd = [
+        json!(null),
+        json!("\u{1}é{{'\"<\r\n\r\n=;"),
+        json!(-1e300),
+        json!([[]]),
+        json!({ "name": {} }),
+    ];
+    for (number, pointer) in found.iter().enumerate() {
+        let mut changed = sample.clone();
+        *changed.pointer_mut(pointer).unwrap() = odd[number % odd.len()].clone();
+        if let Ok(draft) = read(&changed.to_string(), &Options::default())
+            && !draft.operations.is_empty()
+        {
+            assert_plan(&draft);
+        }
+    }
 }
