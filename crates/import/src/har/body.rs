@@ -3,10 +3,10 @@
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::entry::Posted;
+use super::entry::PostData;
 
 /// What a body is.
-pub enum Sent {
+pub enum RequestBody {
     /// None.
     Nothing,
     /// Names and values, decoded.
@@ -38,7 +38,7 @@ pub enum Content {
 }
 
 /// What the body is.
-pub fn read(posted: &Posted<'_>) -> Sent {
+pub fn read(posted: &PostData<'_>) -> RequestBody {
     let essence = posted.essence();
     if essence == "multipart/form-data" {
         let fields = match posted.params {
@@ -46,7 +46,7 @@ pub fn read(posted: &Posted<'_>) -> Sent {
             params => params.iter().filter_map(param).collect(),
         };
         if !fields.is_empty() {
-            return Sent::Multipart(fields);
+            return RequestBody::Multipart(fields);
         }
     }
     if posted.text.is_empty() {
@@ -54,17 +54,21 @@ pub fn read(posted: &Posted<'_>) -> Sent {
         let pair =
             |one: &Value| Some((text(&one["name"])?, text(&one["value"]).unwrap_or_default()));
         let pairs: Vec<_> = posted.params.iter().filter_map(pair).collect();
-        return if pairs.is_empty() { Sent::Nothing } else { Sent::Form(pairs) };
+        return if pairs.is_empty() { RequestBody::Nothing } else { RequestBody::Form(pairs) };
     }
     if essence == "application/x-www-form-urlencoded" {
         let text = without_head(posted.text);
         let is_pair = |part: &str| part.find('=').is_some_and(|at| at > 0);
         let pairs = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
-        return if text.split('&').all(is_pair) { Sent::Form(pairs) } else { Sent::Text };
+        return if text.split('&').all(is_pair) {
+            RequestBody::Form(pairs)
+        } else {
+            RequestBody::Text
+        };
     }
     match serde_json::from_str::<Value>(posted.text) {
-        Ok(value) if value.is_object() || value.is_array() => Sent::Json(value),
-        _ => Sent::Text,
+        Ok(value) if value.is_object() || value.is_array() => RequestBody::Json(value),
+        _ => RequestBody::Text,
     }
 }
 
@@ -82,7 +86,7 @@ fn param(value: &Value) -> Option<Field> {
 }
 
 /// The parts of the text; browsers write the contents of files or leave them out.
-fn parts(posted: &Posted<'_>) -> Vec<Field> {
+fn parts(posted: &PostData<'_>) -> Vec<Field> {
     let boundary = posted.mime.split(';').find_map(|parameter| {
         let (name, value) = parameter.trim().split_once('=')?;
         name.eq_ignore_ascii_case("boundary").then(|| value.trim_matches('"'))

@@ -188,9 +188,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The body of the request.
-    pub fn posted(&self) -> Posted<'a> {
+    pub fn post_data(&self) -> PostData<'a> {
         let posted = &self.request["postData"];
-        Posted {
+        PostData {
             mime: posted["mimeType"].as_str().unwrap_or_default(),
             text: posted["text"].as_str().unwrap_or_default(),
             params: posted["params"].as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -204,7 +204,7 @@ fn cookie(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The body of a request.
-pub struct Posted<'a> {
+pub struct PostData<'a> {
     /// Its type with its parameters.
     pub mime: &'a str,
     /// As it was sent.
@@ -215,7 +215,7 @@ pub struct Posted<'a> {
     pub size: i64,
 }
 
-impl Posted<'_> {
+impl PostData<'_> {
     /// The type in small letters, without its parameters.
     pub fn essence(&self) -> String {
         self.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
