@@ -3,10 +3,10 @@
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::entry::Posted;
+use super::entry::PostData;
 
 /// What a body is.
-pub enum Sent {
+pub enum RequestBody {
     /// None.
     Nothing,
     /// Names and values, decoded.
@@ -38,31 +38,44 @@ pub enum Content {
 }
 
 /// What the body is.
-pub fn read(posted: &Posted<'_>) -> Sent {
+pub fn read(posted: &PostData<'_>) -> RequestBody {
     let essence = posted.essence();
     if essence == "multipart/form-data" {
         let fields = match posted.params {
             [] => parts(posted),
             params => params.iter().filter_map(param).collect(),
         };
-        return if fields.is_empty() { Sent::Text } else { Sent::Multipart(fields) };
+        if !fields.is_empty() {
+            return RequestBody::Multipart(fields);
+        }
     }
     if posted.text.is_empty() {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let pair =
             |one: &Value| Some((text(&one["name"])?, text(&one["value"]).unwrap_or_default()));
         let pairs: Vec<_> = posted.params.iter().filter_map(pair).collect();
-        return if pairs.is_empty() { Sent::Nothing } else { Sent::Form(pairs) };
+        return if pairs.is_empty() { RequestBody::Nothing } else { RequestBody::Form(pairs) };
     }
     if essence == "application/x-www-form-urlencoded" {
+        let text = without_head(posted.text);
         let is_pair = |part: &str| part.find('=').is_some_and(|at| at > 0);
-        let pairs = form_urlencoded::parse(posted.text.as_bytes()).into_owned().collect();
-        return if posted.text.split('&').all(is_pair) { Sent::Form(pairs) } else { Sent::Text };
+        let pairs = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+        return if text.split('&').all(is_pair) {
+            RequestBody::Form(pairs)
+        } else {
+            RequestBody::Text
+        };
     }
     match serde_json::from_str::<Value>(posted.text) {
-        Ok(value) if value.is_object() || value.is_array() => Sent::Json(value),
-        _ => Sent::Text,
+        Ok(value) if value.is_object() || value.is_array() => RequestBody::Json(value),
+        _ => RequestBody::Text,
     }
+}
+
+/// The text without the header fields that Firefox writes above some forms.
+fn without_head(text: &str) -> &str {
+    let head = text.split_once("\r\n\r\n").filter(|(head, _)| head.contains(": "));
+    head.map_or(text, |(_, body)| body)
 }
 
 fn param(value: &Value) -> Option<Field> {
@@ -73,7 +86,7 @@ fn param(value: &Value) -> Option<Field> {
 }
 
 /// The parts of the text; browsers write the contents of files or leave them out.
-fn parts(posted: &Posted<'_>) -> Vec<Field> {
+fn parts(posted: &PostData<'_>) -> Vec<Field> {
     let boundary = posted.mime.split(';').find_map(|parameter| {
         let (name, value) = parameter.trim().split_once('=')?;
         name.eq_ignore_ascii_case("boundary").then(|| value.trim_matches('"'))

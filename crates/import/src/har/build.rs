@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use url::Url;
 
-use super::body::{self, Content, Sent};
-use super::entry::{Entry, Posted};
+use super::body::{self, Content, RequestBody};
+use super::entry::{Entry, PostData};
 use crate::draft::{Body, Draft, DraftOperation, Part, Status};
 use crate::request;
 use crate::secret::{Secrets, is_secret};
@@ -153,21 +153,21 @@ fn body(
     known: &HashMap<String, Text>,
     draft: &mut Draft,
 ) {
-    let posted = entry.posted();
+    let posted = entry.post_data();
     let secrets = &mut draft.secrets;
     let kind_at = operation.headers.iter().position(|(name, _)| name == "content-type");
     if kind_at.is_none() && !posted.mime.is_empty() && !posted.text.is_empty() {
         operation.headers.push(("content-type".to_owned(), Text::literal(posted.mime)));
     }
     let is_written = match body::read(&posted) {
-        Sent::Nothing => {
+        RequestBody::Nothing => {
             if posted.size > 0 {
                 let what = format!("the body of {} was not recorded", operation.name);
                 draft.note(None, what);
             }
             false
         }
-        Sent::Form(pairs) => {
+        RequestBody::Form(pairs) => {
             let hidden = pairs.into_iter().map(|(name, value)| {
                 let value = secrets.text(&name, &value);
                 (name, value)
@@ -175,12 +175,12 @@ fn body(
             operation.body = Body::Form(hidden.collect());
             true
         }
-        Sent::Multipart(fields) => {
+        RequestBody::Multipart(fields) => {
             multipart(operation, fields, draft);
             true
         }
-        Sent::Json(value) => json(operation, &posted, value, known, secrets),
-        Sent::Text => {
+        RequestBody::Json(value) => json(operation, &posted, value, known, secrets),
+        RequestBody::Text => {
             request::set_body(operation, posted.text, secrets);
             if let Body::Text(text) = &operation.body {
                 let hidden = secrets.hide_guarded("body", text.as_str());
@@ -197,7 +197,7 @@ fn body(
 /// Whether the body says its type by itself.
 fn json(
     operation: &mut DraftOperation,
-    posted: &Posted<'_>,
+    posted: &PostData<'_>,
     value: serde_json::Value,
     known: &HashMap<String, Text>,
     secrets: &mut Secrets,

@@ -59,25 +59,37 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
     let (request, response) = (&value["request"], &value["response"]);
     let address = request["url"].as_str().ok_or("it has no request.url")?;
     let url = Url::parse(address).map_err(|_| "its request.url is no address")?;
+    let method = request["method"].as_str().unwrap_or("GET").to_ascii_uppercase();
+    if method.is_empty() || !method.bytes().all(is_token) {
+        return Err("its request.method is no method");
+    }
     let start = value["startedDateTime"].as_str().and_then(time::parse);
     let time = value["time"].as_f64().filter(|time| time.is_finite()).unwrap_or_default();
     let purpose = value["_resourceType"].as_str().unwrap_or_default().to_ascii_lowercase();
     // Firefox has the key for answers from its cache only; other browsers say so in fields of their own.
     let is_cached = value["_fromCache"].is_string()
+        || value["_fromCache"].as_bool() == Some(true)
         || value["_fetchType"].as_str().is_some_and(|kind| kind.contains("Cache"))
         || (is_firefox && value["cache"].get("afterRequest").is_some());
+    let status = response["status"].as_u64().and_then(|status| status.try_into().ok());
     let entry = Entry {
         start: start.unwrap_or_default(),
         end: start.unwrap_or_default() + time.max(0.0),
-        method: request["method"].as_str().unwrap_or("GET").to_ascii_uppercase(),
+        method,
         url,
-        status: response["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(0),
+        status: status.unwrap_or(0),
         purpose,
-        is_cached,
+        // The server was asked whether the answer in the cache is still right.
+        is_cached: is_cached && status != Some(304),
         request,
         response,
     };
     Ok((entry, start.is_some()))
+}
+
+/// Whether a name in HTTP may have this letter.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Name and value of each object in a list.
@@ -94,7 +106,9 @@ impl<'a> Entry<'a> {
 
     /// Header fields of the request.
     pub fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        // HTTP/2 has `:path` and others, which are no header fields.
         pairs(&self.request["headers"])
+            .filter(|(name, _)| !name.is_empty() && name.bytes().all(is_token))
     }
 
     /// The first header field of the request with this name.
@@ -174,9 +188,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The body of the request.
-    pub fn posted(&self) -> Posted<'a> {
+    pub fn post_data(&self) -> PostData<'a> {
         let posted = &self.request["postData"];
-        Posted {
+        PostData {
             mime: posted["mimeType"].as_str().unwrap_or_default(),
             text: posted["text"].as_str().unwrap_or_default(),
             params: posted["params"].as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -190,7 +204,7 @@ fn cookie(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The body of a request.
-pub struct Posted<'a> {
+pub struct PostData<'a> {
     /// Its type with its parameters.
     pub mime: &'a str,
     /// As it was sent.
@@ -201,7 +215,7 @@ pub struct Posted<'a> {
     pub size: i64,
 }
 
-impl Posted<'_> {
+impl PostData<'_> {
     /// The type in small letters, without its parameters.
     pub fn essence(&self) -> String {
         self.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()

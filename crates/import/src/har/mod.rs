@@ -10,8 +10,6 @@ mod body;
 mod build;
 mod entry;
 mod html;
-#[cfg(test)]
-mod plan_check;
 mod redirect;
 mod select;
 #[cfg(test)]

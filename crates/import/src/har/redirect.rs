@@ -70,8 +70,12 @@ fn next(
     let places = by_address.get(target.as_str())?;
     let later = &places[places.partition_point(|place| *place <= from)..];
     let place = later.iter().copied().find(|place| !is_taken[*place])?;
-    let is_kept = matches!(entry.status, 307 | 308);
-    let method = if is_kept || entry.method == "HEAD" { entry.method.as_str() } else { "GET" };
+    // As browsers do, and `follow`.
+    let method = match (entry.status, entry.method.as_str()) {
+        (303, method) if method != "HEAD" => "GET",
+        (301 | 302, "POST") => "GET",
+        (_, method) => method,
+    };
     let is_at_once = entries[place].start <= entry.end + AT_ONCE;
     (is_at_once && entries[place].method == method).then_some(place)
 }

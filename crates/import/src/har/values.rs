@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::answers::{self, Answers, Source};
-use super::body::{self, Content, Sent};
+use super::body::{self, Content, RequestBody};
 use super::entry::Entry;
 use crate::secret::{is_random, is_secret};
 
@@ -150,17 +150,17 @@ fn sent(entry: &Entry<'_>) -> Vec<Candidate> {
             _ => add(&lower, value),
         }
     }
-    match body::read(&entry.posted()) {
-        Sent::Form(pairs) => pairs.iter().for_each(|(key, value)| add(key, value)),
-        Sent::Json(value) => leaves("", &value, &mut add),
-        Sent::Multipart(fields) => {
+    match body::read(&entry.post_data()) {
+        RequestBody::Form(pairs) => pairs.iter().for_each(|(key, value)| add(key, value)),
+        RequestBody::Json(value) => leaves("", &value, &mut add),
+        RequestBody::Multipart(fields) => {
             for field in fields {
                 if let Content::Text(text) = &field.content {
                     add(&field.name, text);
                 }
             }
         }
-        Sent::Nothing | Sent::Text => {}
+        RequestBody::Nothing | RequestBody::Text => {}
     }
     if let Some(Ok(url)) = entry.header("referer").map(Url::parse) {
         found.extend(of_address(&url, true));

@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 40;
 type Captured = (usize, String);
 
 /// Where a value comes from.
-enum Origin<'v> {
+enum Provider<'v> {
     Captured(Captured),
     Source(usize, &'v Source),
 }
@@ -76,9 +76,9 @@ impl<'a> Visit<'a, '_> {
             return true;
         };
         let (entry, answer) = (&self.entries[first], &self.entries[last]);
-        let origins = self.origins(first);
-        let needs = origins.iter().map(|(_, origin)| match origin {
-            Origin::Captured((operation, _)) | Origin::Source(operation, _) => *operation,
+        let providers = self.providers(first);
+        let needs = providers.iter().map(|(_, provider)| match provider {
+            Provider::Captured((operation, _)) | Provider::Source(operation, _) => *operation,
         });
         let span = Span {
             start: entry.start,
@@ -91,10 +91,10 @@ impl<'a> Visit<'a, '_> {
         }
         let mut known = HashMap::new();
         let mut used = Vec::new();
-        for (candidate, origin) in origins {
-            let captured = match origin {
-                Origin::Captured(captured) => captured,
-                Origin::Source(operation, source) => self.capture(operation, source, candidate),
+        for (candidate, provider) in providers {
+            let captured = match provider {
+                Provider::Captured(captured) => captured,
+                Provider::Source(operation, source) => self.capture(operation, source, candidate),
             };
             let owner = &self.draft.operations[captured.0].name;
             let placeholder = Text::template(format!("{{{{{owner}.{}}}}}", captured.1));
@@ -118,9 +118,9 @@ impl<'a> Visit<'a, '_> {
     }
 
     /// Values of a request that come from earlier answers, each once.
-    fn origins(&mut self, entry: usize) -> Vec<(&'a Candidate, Origin<'a>)> {
+    fn providers(&mut self, entry: usize) -> Vec<(&'a Candidate, Provider<'a>)> {
         let values = self.values;
-        let mut found: Vec<(&Candidate, Origin<'a>)> = Vec::new();
+        let mut found: Vec<(&Candidate, Provider<'a>)> = Vec::new();
         let mut seen = HashSet::new();
         for candidate in &values.candidates[entry] {
             if candidate.is_referer || !seen.insert(candidate.value.as_str()) {
@@ -135,14 +135,14 @@ impl<'a> Visit<'a, '_> {
             };
             if let Some(source) = sources.into_iter().take(TRIED).find(holds) {
                 let operation = self.operations[&source.entry];
-                found.push((candidate, Origin::Source(operation, source)));
+                found.push((candidate, Provider::Source(operation, source)));
             }
         }
         // A page's own address is no reason to capture a value.
         for candidate in values.candidates[entry].iter().filter(|one| one.is_referer) {
             let latest = self.latest.get(&candidate.value);
             if let Some(latest) = latest.filter(|_| seen.insert(candidate.value.as_str())) {
-                found.push((candidate, Origin::Captured(latest.clone())));
+                found.push((candidate, Provider::Captured(latest.clone())));
             }
         }
         found
