@@ -108,7 +108,15 @@ pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secre
             _ => {}
         }
     }
-    operation.headers.push((lower, secrets.text(name, value)));
+    push_header(operation, lower, secrets.text(name, value));
+}
+
+/// Adds a field unless the same is there: recordings may have each twice, as the page asked for it and as it went out.
+pub(crate) fn push_header(operation: &mut DraftOperation, name: String, value: Text) {
+    let field = (name, value);
+    if !operation.headers.contains(&field) {
+        operation.headers.push(field);
+    }
 }
 
 fn basic(credentials: &str) -> Option<(String, String)> {

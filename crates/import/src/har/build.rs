@@ -102,7 +102,7 @@ fn header(
         return;
     }
     if lower == "referer" {
-        operation.headers.push((lower, referer(value, known, secrets)));
+        request::push_header(operation, lower, referer(value, known, secrets));
         return;
     }
     if lower == "authorization"

@@ -133,7 +133,9 @@ fn is_static(entry: &Entry<'_>) -> bool {
     let is_type = ["image/", "font/", "audio/", "video/", "application/font", "application/x-font"]
         .iter()
         .any(|kind| mime.starts_with(kind))
-        || STATIC_TYPES.contains(&mime.as_str());
+        || STATIC_TYPES.contains(&mime.as_str())
+        // Browsers ask for it by themselves, and a site without one answers with a page.
+        || entry.url.path() == "/favicon.ico";
     match entry.purpose.as_str() {
         "document" | "xhr" | "fetch" => false,
         purpose => STATIC.contains(&purpose) || is_type,

@@ -96,7 +96,7 @@ fn experiment(load: &str) -> String {
 }
 
 /// The site with a new database.
-fn site(lab: &Lab) -> Application {
+pub(super) fn site(lab: &Lab) -> Application {
     python_output(lab, &[&program()]);
     let gunicorn = ["-m", "gunicorn", "--bind", "127.0.0.1:0", "--no-control-socket"];
     let threads = ["--worker-class", "gthread", "--threads", "8", "--keep-alive", "30"];
@@ -105,7 +105,7 @@ fn site(lab: &Lab) -> Application {
 }
 
 /// Names of the groups in the database.
-fn groups(lab: &Lab) -> Vec<String> {
+pub(super) fn groups(lab: &Lab) -> Vec<String> {
     let printed = python_output(lab, &[&program(), "groups"]);
     printed.lines().map(str::to_owned).collect()
 }

@@ -7,6 +7,7 @@ mod examples;
 mod nonces;
 mod orders;
 mod preparation;
+mod recorded;
 mod redirects;
 mod sessions;
 mod together;
