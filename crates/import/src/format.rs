@@ -1,13 +1,15 @@
 //! The formats that can be imported, and how one is told from its text.
 
-use crate::curl;
 use crate::draft::Draft;
+use crate::{curl, openapi};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Lines of curl, as a browser copies them.
     Curl,
+    /// An API description: OpenAPI 3.0 or 3.1, as JSON or YAML.
+    OpenApi,
 }
 
 /// A text that is not of its format.
@@ -23,7 +25,7 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 1] = [("curl", Self::Curl)];
+    pub const ALL: [(&'static str, Self); 2] = [("curl", Self::Curl), ("openapi", Self::OpenApi)];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -32,7 +34,12 @@ impl Format {
 
     /// The format that a file of this name and text seems to have.
     pub fn guess(_name: &str, text: &str) -> Option<Self> {
-        curl::seems(text).then_some(Self::Curl)
+        // Descriptions may hold lines of curl, so those are looked for last.
+        match () {
+            () if openapi::seems(text) => Some(Self::OpenApi),
+            () if curl::seems(text) => Some(Self::Curl),
+            () => None,
+        }
     }
 }
 
@@ -63,6 +70,7 @@ pub fn read(
 ) -> Result<Draft, Unreadable> {
     let mut draft = match format {
         Format::Curl => curl::read(text, options),
+        Format::OpenApi => openapi::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

@@ -9,6 +9,7 @@
 pub mod curl;
 pub mod draft;
 mod format;
+pub mod openapi;
 mod request;
 mod secret;
 mod text;

@@ -31,7 +31,10 @@ pub struct Secrets(Vec<Variable>);
 
 struct Variable {
     name: String,
-    value: String,
+    /// The name that was wished for.
+    base: String,
+    /// `None` if the source only says that there is one.
+    value: Option<String>,
 }
 
 impl std::fmt::Debug for Variable {
@@ -43,14 +46,30 @@ impl std::fmt::Debug for Variable {
 impl Secrets {
     /// The placeholder of a variable for this value; the same for the same value.
     pub fn hide(&mut self, key: &str, value: &str) -> Text {
-        if let Some(known) = self.0.iter().find(|one| one.value == value) {
+        if let Some(known) = self.0.iter().find(|one| one.value.as_deref() == Some(value)) {
             return placeholder(&known.name);
         }
+        self.add(key, Some(value))
+    }
+
+    /// The placeholder of a variable whose value the source does not have; the same for the same key.
+    pub fn variable(&mut self, key: &str) -> Text {
+        let base = variable(key);
+        match self.0.iter().find(|one| one.value.is_none() && one.base == base) {
+            Some(known) => placeholder(&known.name),
+            None => self.add(key, None),
+        }
+    }
+
+    fn add(&mut self, key: &str, value: Option<&str>) -> Text {
         let base = variable(key);
         let is_free = |name: &String| self.0.iter().all(|one| one.name != *name);
-        let numbered = (2..).map(|number| format!("{base}_{number}"));
-        let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base);
-        self.0.push(Variable { name: name.clone(), value: value.to_owned() });
+        // A file with thousands of them is read in time.
+        let same = self.0.iter().filter(|one| one.base == base).count();
+        let numbered = (same.max(1) + 1..).map(|number| format!("{base}_{number}"));
+        let name = std::iter::once(base.clone()).chain(numbered).find(is_free);
+        let name = name.unwrap_or_else(|| base.clone());
+        self.0.push(Variable { name: name.clone(), base, value: value.map(str::to_owned) });
         placeholder(&name)
     }
 
@@ -91,9 +110,10 @@ impl Secrets {
     pub fn redact(&self, text: &str) -> String {
         self.0
             .iter()
-            .filter(|one| one.value.len() >= SHORTEST)
-            .fold(text.to_owned(), |text, one| {
-                text.replace(&one.value, placeholder(&one.name).as_str())
+            .filter_map(|one| one.value.as_ref().map(|value| (value, &one.name)))
+            .filter(|(value, _)| value.len() >= SHORTEST)
+            .fold(text.to_owned(), |text, (value, name)| {
+                text.replace(value, placeholder(name).as_str())
             })
     }
 }
