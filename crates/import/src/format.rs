@@ -1,7 +1,7 @@
 //! The formats that can be imported, and how one is told from its text.
 
 use crate::draft::Draft;
-use crate::{curl, openapi};
+use crate::{curl, openapi, postman};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum Format {
     Curl,
     /// An API description: OpenAPI 3.0 or 3.1, as JSON or YAML.
     OpenApi,
+    /// A collection of Postman.
+    Postman,
 }
 
 /// A text that is not of its format.
@@ -25,7 +27,8 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 2] = [("curl", Self::Curl), ("openapi", Self::OpenApi)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("curl", Self::Curl), ("openapi", Self::OpenApi), ("postman", Self::Postman)];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -36,6 +39,7 @@ impl Format {
     pub fn guess(_name: &str, text: &str) -> Option<Self> {
         // Descriptions may hold lines of curl, so those are looked for last.
         match () {
+            () if postman::seems(text) => Some(Self::Postman),
             () if openapi::seems(text) => Some(Self::OpenApi),
             () if curl::seems(text) => Some(Self::Curl),
             () => None,
@@ -71,6 +75,7 @@ pub fn read(
     let mut draft = match format {
         Format::Curl => curl::read(text, options),
         Format::OpenApi => openapi::read(text, options),
+        Format::Postman => postman::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

@@ -10,6 +10,7 @@ pub mod curl;
 pub mod draft;
 mod format;
 pub mod openapi;
+pub mod postman;
 mod request;
 mod secret;
 mod text;

@@ -1,5 +1,7 @@
 //! Credentials in what is imported, and the variables that stand for them.
 
+use std::collections::HashMap;
+
 use plan::secret::is_authorising;
 
 use crate::text::Text;
@@ -25,9 +27,23 @@ const SECRET_ALONE: [&str; 6] = ["auth", "pass", "key", "sid", "jwt", "sig"];
 const OPEN: [&str; 6] =
     ["csrf", "xsrf", "tokentype", "granttype", "requesttoken", "verificationtoken"];
 
+/// Variables that a shell or a system sets to something else.
+const SET_BY_SYSTEMS: [&str; 12] = [
+    "USER", "USERNAME", "LOGNAME", "PATH", "HOME", "HOST", "HOSTNAME", "SHELL", "PWD", "LANG",
+    "TERM", "TMPDIR",
+];
+
 /// Variables and the values that they stand for.
 #[derive(Debug, Default)]
-pub struct Secrets(Vec<Variable>);
+pub struct Secrets {
+    variables: Vec<Variable>,
+    /// The places of variables by their values.
+    values: HashMap<String, usize>,
+    /// Every name that is taken, with the number of the last one like it.
+    numbers: HashMap<String, u32>,
+    /// The places of variables by the first bytes of their values, for [`redact`](Self::redact).
+    starts: HashMap<Vec<u8>, Vec<usize>>,
+}
 
 struct Variable {
     name: String,
@@ -46,8 +62,8 @@ impl std::fmt::Debug for Variable {
 impl Secrets {
     /// The placeholder of a variable for this value; the same for the same value.
     pub fn hide(&mut self, key: &str, value: &str) -> Text {
-        if let Some(known) = self.0.iter().find(|one| one.value.as_deref() == Some(value)) {
-            return placeholder(&known.name);
+        if let Some(known) = self.values.get(value) {
+            return placeholder(&self.variables[*known].name);
         }
         self.add(key, Some(value))
     }
@@ -55,7 +71,7 @@ impl Secrets {
     /// The placeholder of a variable whose value the source does not have; the same for the same key.
     pub fn variable(&mut self, key: &str) -> Text {
         let base = variable(key);
-        match self.0.iter().find(|one| one.value.is_none() && one.base == base) {
+        match self.variables.iter().find(|one| one.value.is_none() && one.base == base) {
             Some(known) => placeholder(&known.name),
             None => self.add(key, None),
         }
@@ -63,13 +79,23 @@ impl Secrets {
 
     fn add(&mut self, key: &str, value: Option<&str>) -> Text {
         let base = variable(key);
-        let is_free = |name: &String| self.0.iter().all(|one| one.name != *name);
-        // A file with thousands of them is read in time.
-        let same = self.0.iter().filter(|one| one.base == base).count();
-        let numbered = (same.max(1) + 1..).map(|number| format!("{base}_{number}"));
-        let name = std::iter::once(base.clone()).chain(numbered).find(is_free);
-        let name = name.unwrap_or_else(|| base.clone());
-        self.0.push(Variable { name: name.clone(), base, value: value.map(str::to_owned) });
+        let mut number = self.numbers.get(&base).copied().unwrap_or(1);
+        let mut name = base.clone();
+        while self.numbers.contains_key(&name) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        self.numbers.insert(name.clone(), 1);
+        if name != base {
+            self.numbers.insert(base.clone(), number);
+        }
+        if let Some(value) = value {
+            self.values.insert(value.to_owned(), self.variables.len());
+        }
+        if let Some(start) = value.and_then(|value| value.as_bytes().get(..SHORTEST)) {
+            self.starts.entry(start.to_owned()).or_default().push(self.variables.len());
+        }
+        self.variables.push(Variable { name: name.clone(), base, value: value.map(str::to_owned) });
         placeholder(&name)
     }
 
@@ -103,18 +129,30 @@ impl Secrets {
 
     /// The names of all variables, in order of appearance.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|one| one.name.as_str())
+        self.variables.iter().map(|one| one.name.as_str())
     }
 
     /// The text with every value that was hidden replaced by its placeholder.
     pub fn redact(&self, text: &str) -> String {
-        self.0
-            .iter()
-            .filter_map(|one| one.value.as_ref().map(|value| (value, &one.name)))
-            .filter(|(value, _)| value.len() >= SHORTEST)
-            .fold(text.to_owned(), |text, (value, name)| {
-                text.replace(value, placeholder(name).as_str())
-            })
+        let bytes = text.as_bytes();
+        let (mut out, mut kept, mut at) = (String::new(), 0, 0);
+        while let Some(start) = bytes.get(at..at + SHORTEST).filter(|_| !self.starts.is_empty()) {
+            let places = self.starts.get(start).into_iter().flatten();
+            let values = places.map(|place| &self.variables[*place]).filter_map(|one| {
+                let value = one.value.as_deref()?;
+                bytes[at..].starts_with(value.as_bytes()).then_some((value.len(), &one.name))
+            });
+            match values.max_by_key(|(length, _)| *length) {
+                None => at += 1,
+                Some((length, name)) => {
+                    out.push_str(&text[kept..at]);
+                    out.push_str(placeholder(name).as_str());
+                    at += length;
+                    kept = at;
+                }
+            }
+        }
+        out + &text[kept..]
     }
 }
 
@@ -143,6 +181,9 @@ fn variable(key: &str) -> String {
     };
     let name: String = key.chars().map(letter).collect();
     let name = name.trim_matches('_');
+    if SET_BY_SYSTEMS.contains(&name) {
+        return format!("API_{name}");
+    }
     match name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
         true => format!("SECRET_{name}").trim_end_matches('_').to_owned(),
         false => name.to_owned(),
@@ -178,5 +219,17 @@ mod tests {
         let json = secrets.json("", serde_json::json!({ "a": ["x"], "pin": 1, "secret": 5 }));
         assert_eq!(json, serde_json::json!({ "a": ["x"], "pin": 1, "secret": "{{env.SECRET}}" }));
         assert_eq!(secrets.names().collect::<Vec<_>>(), ["PASSWORD", "PASSWORD_2", "SECRET"]);
+    }
+
+    #[test]
+    fn a_variable_without_a_value_is_not_one_with() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.hide("token", "abcdef").as_str(), "{{env.TOKEN}}");
+        assert_eq!(secrets.variable("token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(secrets.variable("Token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(secrets.variable("path").as_str(), "{{env.API_PATH}}");
+        assert_eq!(secrets.hide("token", "abcdefgh").as_str(), "{{env.TOKEN_3}}");
+        let redacted = secrets.redact("é abcdefgh abcdef abcde");
+        assert_eq!(redacted, "é {{env.TOKEN_3}} {{env.TOKEN}} abcde");
     }
 }

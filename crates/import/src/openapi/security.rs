@@ -77,9 +77,8 @@ fn add_one(scheme: &Value, scopes: &Value, operation: &mut DraftOperation, secre
             }
         }
         "http" if http_scheme(scheme) == "basic" => {
-            // USER is set by most shells, to another user.
-            let user = secrets.variable("api user");
-            operation.auth = Some(Auth::Basic(user, secrets.variable("api password")));
+            let user = secrets.variable("user");
+            operation.auth = Some(Auth::Basic(user, secrets.variable("password")));
         }
         "http" => operation.auth = Some(Auth::Bearer(secrets.variable("token"))),
         _ => {

@@ -9,6 +9,9 @@ use crate::secret::Secrets;
 /// The place of a description that names none.
 const LOCAL: &str = "http://127.0.0.1:8080";
 
+/// Longer values of variables are left out.
+const LONGEST: usize = 1_000;
+
 /// An operation to the first server, and a note if its address is the user's to fill in.
 pub(super) fn to(
     servers: Option<&Value>,
@@ -40,7 +43,7 @@ fn filled(address: &str, variables: Option<&Value>) -> String {
             Value::Number(number) => Some(number.to_string()),
             _ => first().map(str::to_owned),
         };
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|value| value.len() <= LONGEST) {
             out = out.replace(&format!("{{{name}}}"), &value);
         }
     }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::draft::{Auth, Body, Status};
+use crate::draft::{Auth, Body, Part, Status};
 use crate::{Format, write};
 
 fn draft(source: &Value) -> Draft {
@@ -49,6 +49,28 @@ fn values_keep_to_their_schema() {
     ] {
         check(schema, expected);
     }
+}
+
+#[test]
+fn forms_and_texts_are_sent_as_such() {
+    let of = |kind: &str, schema: Value| {
+        let operation = json!({ "requestBody": { "content": { kind: { "schema": schema } } } });
+        draft(&json!({ "openapi": "3.0.0", "paths": { "/a": { "post": operation } } }))
+    };
+    let file = json!({ "required": ["a b"], "properties": { "a b": { "type": "string", "format": "binary" } } });
+    let upload = of("multipart/form-data", file);
+    let part = Part::File("a_b.bin".to_owned(), None);
+    assert_eq!(upload.operations[0].body, Body::Multipart(vec![("a b".to_owned(), part)]));
+    assert!(upload.notes.iter().any(|note| note.what.contains("put a file \"a_b.bin\"")));
+    let list = json!({ "required": ["a"], "properties": { "a": { "type": "array", "items": {}, "minItems": 2 } } });
+    let form = of("application/x-www-form-urlencoded", list);
+    let pair = ("a".to_owned(), crate::text::Text::from("text"));
+    assert_eq!(form.operations[0].body, Body::Form(vec![pair.clone(), pair]));
+    let patch = of("application/merge-patch+json", json!({ "example": { "a": 1 } }));
+    assert_eq!(patch.operations[0].headers[0].1.as_str(), "application/merge-patch+json");
+    let other = of("application/octet-stream", json!({}));
+    assert_eq!(other.operations[0].body, Body::Empty);
+    assert!(other.notes.iter().any(|note| note.what.contains("octet-stream")));
 }
 
 #[test]
