@@ -134,6 +134,53 @@ fn bodies_keep_what_toml_cannot_hold() {
 }
 
 #[test]
+fn addresses_are_texts_or_tables() {
+    let place = |url: Value| {
+        let draft = only(json!({ "url": url }));
+        let one = &draft.operations[0];
+        let query = one.query.iter().map(|(name, value)| format!(" {name}={}", value.as_str()));
+        format!("{}{}{}", one.origin, one.path.as_str(), query.collect::<String>())
+    };
+    for (url, expected) in [
+        (json!("h:81/a b?x=1&y#z"), "http://h:81/a%20b x=1 y="),
+        (json!("{{base}}/a/{{id}}?q={{q?}}"), "http://127.0.0.1:8080/a/{{env.ID}} q={{env.Q}}"),
+        (json!("https://h"), "https://h/"),
+        (
+            json!({ "raw": "http://h/:id/x", "variable": [{ "key": "id", "value": "a/b" }] }),
+            "http://h/a%2Fb/x",
+        ),
+        (json!({ "raw": "http://h/:id" }), "http://h/{{env.ID}}"),
+        (
+            json!({ "host": ["a", "b"], "port": "8", "path": ["c", { "value": "d" }] }),
+            "http://a.b:8/c/d",
+        ),
+        (
+            json!({ "raw": "http://h/?a=1", "query": [{ "key": "a", "value": null }] }),
+            "http://h/ a=",
+        ),
+    ] {
+        assert_eq!(place(url.clone()), expected, "{url}");
+    }
+}
+
+#[test]
+fn a_variable_is_a_capture_only_after_the_script_that_sets_it() {
+    let exec = json!(["pm.environment.set('order id', pm.response.json().id);"]);
+    let event = json!([{ "listen": "test", "script": { "exec": exec } }]);
+    let source = collection(json!([
+        { "name": "before", "request": "http://h/{{order id}}" },
+        { "name": "make", "request": "http://h/", "event": event },
+        { "name": "after", "request": "http://h/{{order id}}" },
+    ]));
+    let draft = draft(&source);
+    let paths: Vec<&str> = draft.operations.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["/{{env.ORDER_ID}}", "/", "/{{make.order_id}}"]);
+    let capture = ("order_id".to_owned(), Capture::Json("$.id".to_owned()));
+    assert_eq!(draft.operations[1].captures, [capture]);
+    assert_eq!(draft.journeys.len(), 1);
+}
+
+#[test]
 fn what_cannot_be_sent_is_noted() {
     let draft =
         only(json!({ "url": "http://h/", "method": "POST", "body": { "mode": "file", "file": {} },

@@ -11,10 +11,10 @@ use crate::text::Text;
 
 /// Variables in variables are replaced so deep.
 const DEEPEST: usize = 8;
-/// No text is longer once its variables are replaced.
-const LONGEST: usize = 1 << 20;
+/// Longer values stay variables, and so do variables of texts that would become longer.
+const LONGEST: usize = 1 << 16;
 /// What all replaced variables together may bring; further ones stay variables.
-const MOST_REPLACED: usize = 64 << 20;
+const MOST_REPLACED: usize = 16 << 20;
 /// What stands before credentials in a header field and is none itself.
 const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "key"];
 
@@ -88,7 +88,7 @@ impl Variables {
         if self.setters.contains_key(name) {
             return None;
         }
-        let value = self.values.get(name)?.as_str()?;
+        let value = self.values.get(name)?.as_str().filter(|value| value.len() <= LONGEST)?;
         self.replaced.set(self.replaced.get() + value.len());
         (self.replaced.get() < MOST_REPLACED).then_some(value)
     }
