@@ -31,7 +31,7 @@ impl Document {
             return serde_json::from_str(text).map_err(|error| {
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or_default();
-                Unreadable::new(error.line(), format!("this is no JSON: {what}"))
+                Unreadable::new(error.line(), format!("this cannot be read as JSON: {what}"))
             });
         }
         // Each of them is far beyond any description; `alias_limits` bounds what aliases unfold to.
@@ -50,7 +50,7 @@ impl Document {
             let what = what.lines().next().unwrap_or_default().to_owned();
             Unreadable::new(
                 line.and_then(|line| usize::try_from(line).ok()),
-                format!("this is no YAML: {what}"),
+                format!("this cannot be read as YAML: {what}"),
             )
         })
     }

@@ -67,7 +67,7 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
     let collection: Value = serde_json::from_str(text).map_err(|error| {
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or_default();
-        Unreadable::new(error.line(), format!("this is no JSON: {what}"))
+        Unreadable::new(error.line(), format!("this cannot be read as JSON: {what}"))
     })?;
     let Some(items) = collection["item"].as_array() else {
         let hint = "export it from Postman as a collection v2.1";
