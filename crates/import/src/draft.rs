@@ -1,5 +1,7 @@
 //! What every format is read into: the parts of an experiment file that an import can know.
 
+use std::collections::HashMap;
+
 use crate::secret::Secrets;
 use crate::text::Text;
 
@@ -20,6 +22,8 @@ pub struct Draft {
     pub secrets: Secrets,
     /// What could not be taken over, in the order of the source.
     pub notes: Vec<Note>,
+    /// Every name that is taken, with the number that the next one like it gets.
+    pub(crate) names: HashMap<String, u32>,
 }
 
 /// What could not be taken over, or what a person must decide.
@@ -200,7 +204,7 @@ impl Draft {
     }
 
     /// A name of small letters, digits and `_` that no operation or journey has.
-    fn free_name(&self, wanted: &str, otherwise: &str) -> String {
+    fn free_name(&mut self, wanted: &str, otherwise: &str) -> String {
         let letter = |letter: char| match letter.is_ascii_alphanumeric() {
             true => letter.to_ascii_lowercase(),
             false => '_',
@@ -211,13 +215,17 @@ impl Draft {
         if !name.starts_with(|first: char| first.is_ascii_lowercase()) {
             name = format!("{otherwise}_{name}").trim_end_matches('_').to_owned();
         }
-        let is_free = |name: &String| {
-            let operations = self.operations.iter().map(|one| &one.name);
-            operations.chain(self.journeys.iter().map(|one| &one.name)).all(|one| one != name)
-        };
-        let numbered = (2_u32..).map(|number| format!("{name}_{number}"));
-        let first = (!RESERVED.contains(&name.as_str())).then(|| name.clone());
-        first.into_iter().chain(numbered).find(is_free).unwrap_or(name)
+        let mut number = self.names.get(&name).copied().unwrap_or(1);
+        let mut free = name.clone();
+        while self.names.contains_key(&free) || RESERVED.contains(&free.as_str()) {
+            number += 1;
+            free = format!("{name}_{number}");
+        }
+        self.names.insert(free.clone(), 1);
+        if free != name {
+            self.names.insert(name, number);
+        }
+        free
     }
 
     /// Notes what could not be taken over.

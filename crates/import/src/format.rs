@@ -1,7 +1,7 @@
 //! The formats that can be imported, and how one is told from its text.
 
 use crate::draft::Draft;
-use crate::{curl, har, http_file, hurl};
+use crate::{curl, har, http_file, hurl, openapi, postman};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub enum Format {
     Hurl,
     /// A recording of a browser, HAR 1.2.
     Har,
+    /// An API description: OpenAPI 3.0 or 3.1, as JSON or YAML.
+    OpenApi,
+    /// A collection of Postman.
+    Postman,
 }
 
 /// A text that is not of its format.
@@ -29,8 +33,14 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("curl", Self::Curl), ("har", Self::Har), ("http", Self::HttpFile), ("hurl", Self::Hurl)];
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("curl", Self::Curl),
+        ("har", Self::Har),
+        ("http", Self::HttpFile),
+        ("hurl", Self::Hurl),
+        ("openapi", Self::OpenApi),
+        ("postman", Self::Postman),
+    ];
 
     /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -39,8 +49,11 @@ impl Format {
 
     /// The format that a file of this name and text seems to have.
     pub fn guess(name: &str, text: &str) -> Option<Self> {
+        // Descriptions may hold lines of curl, so those are looked for last.
         match () {
             () if har::seems(name, text) => Some(Self::Har),
+            () if postman::seems(text) => Some(Self::Postman),
+            () if openapi::seems(text) => Some(Self::OpenApi),
             () if hurl::seems(name, text) => Some(Self::Hurl),
             () if http_file::seems(name, text) => Some(Self::HttpFile),
             () if curl::seems(text) => Some(Self::Curl),
@@ -79,6 +92,8 @@ pub fn read(
         Format::HttpFile => http_file::read(text, options),
         Format::Hurl => hurl::read(text, options),
         Format::Har => har::read(text, options),
+        Format::OpenApi => openapi::read(text, options),
+        Format::Postman => postman::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

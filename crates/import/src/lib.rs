@@ -14,6 +14,8 @@ pub mod har;
 pub mod http_file;
 pub mod hurl;
 mod masks;
+pub mod openapi;
+pub mod postman;
 mod request;
 mod secret;
 mod text;

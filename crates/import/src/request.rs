@@ -119,6 +119,32 @@ pub(crate) fn push_header(operation: &mut DraftOperation, name: String, value: T
     }
 }
 
+/// Whether a client computes the field of this name for each request anew.
+pub fn is_computed(name: &str) -> bool {
+    COMPUTED.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Whether this can be the name of a header field.
+pub fn is_field_name(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token)
+}
+
+/// A text as it can stand in a path: other characters are percent-encoded, `/` among them if it is a `segment`.
+pub fn encoded(text: &str, segment: bool) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'/' if segment => out.push_str("%2F"),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
+            _ if b"/-._~!$&'()*+,;=:@".contains(&byte) => out.push(char::from(byte)),
+            b'%' if !segment => out.push('%'),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
 fn basic(credentials: &str) -> Option<(String, String)> {
     let text = String::from_utf8(STANDARD.decode(credentials.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;

@@ -28,61 +28,58 @@ const SECRET_ALONE: [&str; 6] = ["auth", "pass", "key", "sid", "jwt", "sig"];
 const OPEN: [&str; 6] =
     ["csrf", "xsrf", "tokentype", "granttype", "requesttoken", "verificationtoken"];
 
+/// Variables that a shell or a system sets to something else.
+const SET_BY_SYSTEMS: [&str; 12] = [
+    "USER", "USERNAME", "LOGNAME", "PATH", "HOME", "HOST", "HOSTNAME", "SHELL", "PWD", "LANG",
+    "TERM", "TMPDIR",
+];
+
 /// Variables and the values that they stand for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Secrets {
     variables: Vec<Variable>,
+    /// The places of variables by their values.
+    values: HashMap<String, usize>,
+    /// Every name that is taken, with the number of the last one like it.
+    numbers: HashMap<String, u32>,
+    /// The places of variables by the first bytes of their values, for [`redact`](Self::redact).
+    starts: HashMap<Vec<u8>, Vec<usize>>,
     /// Values that have a placeholder already, such as captured ones.
-    known: Known,
+    known: HashMap<String, Text>,
     /// Values that are credentials under any name.
-    guarded: Guarded,
+    guarded: BTreeSet<String>,
 }
-
-#[derive(Default)]
-struct Known(HashMap<String, Text>);
-
-#[derive(Default)]
-struct Guarded(BTreeSet<String>);
 
 struct Variable {
     name: String,
-    value: String,
-}
-
-impl std::fmt::Debug for Variable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name)
-    }
+    /// The name that was wished for.
+    base: String,
+    /// `None` if the source only says that there is one.
+    value: Option<String>,
 }
 
 // Values are in no output for debugging either.
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.values()).finish()
-    }
-}
-
-impl std::fmt::Debug for Guarded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} values", self.0.len())
+        f.debug_list().entries(self.names()).finish()
     }
 }
 
 impl Secrets {
     /// From now on these values have these placeholders, under any name, and no variable.
     pub fn set_known(&mut self, known: HashMap<String, Text>) {
-        self.known = Known(known);
+        self.known = known;
     }
 
     /// From now on these values are credentials under any name.
     pub fn guard(&mut self, values: impl IntoIterator<Item = String>) {
-        self.guarded.0.extend(values);
+        self.guarded.extend(values);
     }
 
     /// The text with the values replaced that are credentials under any name, as far as they do not occur by chance.
     pub fn hide_guarded(&mut self, key: &str, text: &str) -> String {
         let is_within = |value: &&String| is_random(value) && text.contains(value.as_str());
-        let mut values: Vec<String> = self.guarded.0.iter().filter(is_within).cloned().collect();
+        let mut values: Vec<String> = self.guarded.iter().filter(is_within).cloned().collect();
         // A value may be a part of another one.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.into_iter().fold(text.to_owned(), |text, value| {
@@ -100,26 +97,52 @@ impl Secrets {
         if is_masked(value) {
             return Text::literal(value);
         }
-        if let Some(placeholder) = self.known.0.get(value) {
+        if let Some(placeholder) = self.known.get(value) {
             return placeholder.clone();
         }
-        if let Some(known) = self.variables.iter().find(|one| one.value == value) {
-            return placeholder(&known.name);
+        if let Some(known) = self.values.get(value) {
+            return placeholder(&self.variables[*known].name);
         }
+        self.add(key, Some(value))
+    }
+
+    /// The placeholder of a variable whose value the source does not have; the same for the same key.
+    pub fn variable(&mut self, key: &str) -> Text {
         let base = variable(key);
-        let is_free = |name: &String| self.variables.iter().all(|one| one.name != *name);
-        let numbered = (2..).map(|number| format!("{base}_{number}"));
-        let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base);
-        self.variables.push(Variable { name: name.clone(), value: value.to_owned() });
+        match self.variables.iter().find(|one| one.value.is_none() && one.base == base) {
+            Some(known) => placeholder(&known.name),
+            None => self.add(key, None),
+        }
+    }
+
+    fn add(&mut self, key: &str, value: Option<&str>) -> Text {
+        let base = variable(key);
+        let mut number = self.numbers.get(&base).copied().unwrap_or(1);
+        let mut name = base.clone();
+        while self.numbers.contains_key(&name) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        self.numbers.insert(name.clone(), 1);
+        if name != base {
+            self.numbers.insert(base.clone(), number);
+        }
+        if let Some(value) = value {
+            self.values.insert(value.to_owned(), self.variables.len());
+        }
+        if let Some(start) = value.and_then(|value| value.as_bytes().get(..SHORTEST)) {
+            self.starts.entry(start.to_owned()).or_default().push(self.variables.len());
+        }
+        self.variables.push(Variable { name: name.clone(), base, value: value.map(str::to_owned) });
         placeholder(&name)
     }
 
     /// The value as a text, or its placeholder if the name says that it is a credential.
     pub fn text(&mut self, key: &str, value: &str) -> Text {
-        if let Some(placeholder) = self.known.0.get(value) {
+        if let Some(placeholder) = self.known.get(value) {
             return placeholder.clone();
         }
-        match (is_secret(key) && !value.is_empty()) || self.guarded.0.contains(value) {
+        match (is_secret(key) && !value.is_empty()) || self.guarded.contains(value) {
             true => self.hide(key, value),
             false => Text::template(self.hide_guarded(key, Text::literal(value).as_str())),
         }
@@ -152,12 +175,25 @@ impl Secrets {
 
     /// The text with every value that was hidden replaced by its placeholder.
     pub fn redact(&self, text: &str) -> String {
-        self.variables
-            .iter()
-            .filter(|one| one.value.len() >= SHORTEST)
-            .fold(text.to_owned(), |text, one| {
-                text.replace(&one.value, placeholder(&one.name).as_str())
-            })
+        let bytes = text.as_bytes();
+        let (mut out, mut kept, mut at) = (String::new(), 0, 0);
+        while let Some(start) = bytes.get(at..at + SHORTEST).filter(|_| !self.starts.is_empty()) {
+            let places = self.starts.get(start).into_iter().flatten();
+            let values = places.map(|place| &self.variables[*place]).filter_map(|one| {
+                let value = one.value.as_deref()?;
+                bytes[at..].starts_with(value.as_bytes()).then_some((value.len(), &one.name))
+            });
+            match values.max_by_key(|(length, _)| *length) {
+                None => at += 1,
+                Some((length, name)) => {
+                    out.push_str(&text[kept..at]);
+                    out.push_str(placeholder(name).as_str());
+                    at += length;
+                    kept = at;
+                }
+            }
+        }
+        out + &text[kept..]
     }
 }
 
@@ -193,6 +229,9 @@ pub(crate) fn variable(key: &str) -> String {
     };
     let name: String = key.chars().map(letter).collect();
     let name = name.trim_matches('_');
+    if SET_BY_SYSTEMS.contains(&name) {
+        return format!("API_{name}");
+    }
     match name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
         true => format!("SECRET_{name}").trim_end_matches('_').to_owned(),
         false => name.to_owned(),
@@ -228,5 +267,17 @@ mod tests {
         let json = secrets.json("", serde_json::json!({ "a": ["x"], "pin": 1, "secret": 5 }));
         assert_eq!(json, serde_json::json!({ "a": ["x"], "pin": 1, "secret": "{{env.SECRET}}" }));
         assert_eq!(secrets.names().collect::<Vec<_>>(), ["PASSWORD", "PASSWORD_2", "SECRET"]);
+    }
+
+    #[test]
+    fn a_variable_without_a_value_is_not_one_with() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.hide("token", "abcdef").as_str(), "{{env.TOKEN}}");
+        assert_eq!(secrets.variable("token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(secrets.variable("Token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(secrets.variable("path").as_str(), "{{env.API_PATH}}");
+        assert_eq!(secrets.hide("token", "abcdefgh").as_str(), "{{env.TOKEN_3}}");
+        let redacted = secrets.redact("é abcdefgh abcdef abcde");
+        assert_eq!(redacted, "é {{env.TOKEN_3}} {{env.TOKEN}} abcde");
     }
 }

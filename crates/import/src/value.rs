@@ -1,5 +1,7 @@
 //! Values of TOML on one line.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::draft::{Auth, Body, DraftOperation, Part};
@@ -82,13 +84,17 @@ impl Inline {
         if pairs.is_empty() {
             return;
         }
-        let mut inline = Self::default();
-        for (at, (name, _)) in pairs.iter().enumerate() {
-            if pairs[..at].iter().all(|(earlier, _)| earlier != name) {
-                let same = pairs.iter().filter(|(other, _)| other == name);
-                inline.one_or_more(name, same.map(|(_, value)| text(value.as_str())).collect());
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut grouped: Vec<(&str, Vec<String>)> = Vec::new();
+        for (name, value) in pairs {
+            let place = *places.entry(name).or_insert(grouped.len());
+            if place == grouped.len() {
+                grouped.push((name, Vec::new()));
             }
+            grouped[place].1.push(text(value.as_str()));
         }
+        let mut inline = Self::default();
+        grouped.into_iter().for_each(|(name, values)| inline.one_or_more(name, values));
         self.entry(name, inline.end());
     }
 

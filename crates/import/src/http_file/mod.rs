@@ -166,7 +166,7 @@ mod tests {
             what,
             [
                 "{{$timestamp}} has no placeholder",
-                "the host {{env.HOST}}: http://127.0.0.1:8080 stands in its place",
+                "the host {{env.API_HOST}}: http://127.0.0.1:8080 stands in its place",
             ]
         );
         let line = "path = \"/{{random 5..9}}\", query = { p = \"{{env.PIN}}\", q = \"{{env.WHO}}\", t = \"{{{{$timestamp}}\" }";
