@@ -1,3 +1,5 @@
+//! Tests of recordings: their entries, groups, redirects, captures and credentials.
+
 mod captures;
 mod plan_check;
 
