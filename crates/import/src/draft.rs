@@ -1,7 +1,8 @@
 //! What every format is read into: the parts of an experiment file that an import can know.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use crate::request::is_field_name;
 use crate::secret::Secrets;
 use crate::text::Text;
 
@@ -184,21 +185,82 @@ pub enum DraftStep {
     ThinkBetween(f64, f64),
 }
 
+/// Most steps of a journey.
+const MOST_STEPS: usize = 100;
+/// Longer notes are cut; in letters.
+const LONGEST_NOTE: usize = 300;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 40;
 /// Names that placeholders of other kinds begin with, and the one of all operations together.
 const RESERVED: [&str; 5] = ["row", "env", "factor", "each", "all"];
 
+/// Keeps the first of each name; whether there were others.
+fn leave_out_repeated<T>(entries: &mut Vec<(String, T)>) -> bool {
+    let before = entries.len();
+    let mut names = BTreeSet::new();
+    entries.retain(|(name, _)| names.insert(name.clone()));
+    entries.len() < before
+}
+
 impl Draft {
     /// Adds an operation under a name of its own; its place.
     pub fn add(&mut self, operation: DraftOperation) -> usize {
         let name = self.free_name(&operation.name, "request");
-        self.operations.push(DraftOperation { name, ..operation });
+        let mut operation = DraftOperation { name, ..operation };
+        self.leave_out(&mut operation);
+        self.operations.push(operation);
         self.operations.len() - 1
     }
 
-    /// Adds a journey under a name of its own.
-    pub fn add_journey(&mut self, journey: DraftJourney) {
+    /// Takes out what no experiment can have, with a note.
+    fn leave_out(&mut self, operation: &mut DraftOperation) {
+        let place = operation.name.clone();
+        let mut note = |what: String| self.note(None, format!("{place}: {what}"));
+        let is_auth = operation.auth.is_some();
+        operation.headers.retain(|(name, value)| {
+            let can_be_sent = is_field_name(name) && !value.as_str().contains(['\r', '\n', '\0']);
+            if !can_be_sent {
+                note("a header that cannot be sent is left out".to_owned());
+            }
+            can_be_sent && !(is_auth && name == "authorization")
+        });
+        if !operation.method.is_empty() && !is_field_name(&operation.method) {
+            note("a method that cannot be sent is left out".to_owned());
+            operation.method.clear();
+        }
+        let is_status = |status: &Status| match status {
+            Status::Code(code) => (100..600).contains(code),
+            Status::Class(digit) => (1..6).contains(digit),
+        };
+        operation.expect.status.retain(is_status);
+        if let Body::Multipart(parts) = &mut operation.body
+            && leave_out_repeated(parts)
+        {
+            note("of parts with the same name, only the first is kept".to_owned());
+        }
+        if leave_out_repeated(&mut operation.captures) {
+            note("of captures with the same name, only the first is kept".to_owned());
+        }
+        if leave_out_repeated(&mut operation.expect.json) {
+            note("of expectations at the same place, only the first is kept".to_owned());
+        }
+    }
+
+    /// Adds a journey under a name of its own; its steps beyond the hundredth are left out, and what they would perform.
+    pub fn add_journey(&mut self, mut journey: DraftJourney) {
+        if journey.steps.len() > MOST_STEPS {
+            let more = journey.steps.len() - MOST_STEPS;
+            self.note(
+                None,
+                format!("a journey has {MOST_STEPS} steps: the last {more} are left out"),
+            );
+            let dropped = journey.steps.split_off(MOST_STEPS);
+            let first = dropped.iter().find_map(|step| match step {
+                DraftStep::Do(places) => places.iter().min().copied(),
+                _ => None,
+            });
+            self.operations.truncate(first.unwrap_or(self.operations.len()));
+        }
         let name = self.free_name(&journey.name, "visit");
         self.journeys.push(DraftJourney { name, ..journey });
     }
@@ -230,6 +292,11 @@ impl Draft {
 
     /// Notes what could not be taken over.
     pub fn note(&mut self, line: impl Into<Option<usize>>, what: impl Into<String>) {
-        self.notes.push(Note { line: line.into(), what: what.into() });
+        let what: String = what.into();
+        let what = match what.char_indices().nth(LONGEST_NOTE) {
+            Some((end, _)) => format!("{}…", &what[..end]),
+            None => what,
+        };
+        self.notes.push(Note { line: line.into(), what });
     }
 }

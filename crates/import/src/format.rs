@@ -74,7 +74,12 @@ impl Options {
     pub fn wants(&self, origin: &str) -> bool {
         let place = origin.split_once("://").map_or(origin, |(_, place)| place);
         let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
-        self.hosts.is_empty() || self.hosts.iter().any(|wanted| wanted == place || wanted == host)
+        let is_it = |wanted: &String| {
+            let wanted = wanted.split_once("://").map_or(wanted.as_str(), |(_, place)| place);
+            let wanted = wanted.trim_end_matches('/');
+            wanted.eq_ignore_ascii_case(place) || wanted.eq_ignore_ascii_case(host)
+        };
+        self.hosts.is_empty() || self.hosts.iter().any(is_it)
     }
 }
 

@@ -17,6 +17,7 @@ mod masks;
 pub mod openapi;
 pub mod postman;
 mod request;
+mod scan;
 mod secret;
 mod text;
 mod value;

@@ -21,6 +21,17 @@ pub(crate) fn is_masked(text: &str) -> bool {
     text.contains(MARK)
 }
 
+/// The text without its masks.
+pub(crate) fn unmasked(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(MARK) {
+        out.push_str(before);
+        rest = after.split_once(END).map_or("", |(_, behind)| behind);
+    }
+    out + rest
+}
+
 impl Masks {
     /// The text with each `{{…}}` masked. `known` gives the placeholder for what stands between the braces; a variable
     /// without one stays as it is written.
@@ -47,7 +58,8 @@ impl Masks {
         out
     }
 
-    fn unmask(&self, text: &str) -> String {
+    /// The text with the placeholders in their places.
+    pub(crate) fn unmask(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once(MARK) {
@@ -78,7 +90,13 @@ impl Masks {
         match value {
             Value::String(text) => *text = self.unmask(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.json(value)),
-            Value::Object(entries) => entries.values_mut().for_each(|value| self.json(value)),
+            Value::Object(entries) => {
+                let unmasked = std::mem::take(entries).into_iter().map(|(key, mut value)| {
+                    self.json(&mut value);
+                    (self.unmask(&key), value)
+                });
+                *entries = unmasked.collect();
+            }
             _ => {}
         }
     }
@@ -109,8 +127,12 @@ impl Masks {
             Body::Form(pairs) => self.pairs(pairs),
             Body::Multipart(parts) => {
                 for (_, part) in parts {
-                    if let Part::Text(text) = part {
-                        self.text(text);
+                    match part {
+                        Part::Text(text) => self.text(text),
+                        Part::File(file, kind) => {
+                            *file = self.unmask(file);
+                            *kind = kind.take().map(|kind| self.unmask(&kind));
+                        }
                     }
                 }
             }

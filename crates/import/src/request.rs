@@ -10,6 +10,10 @@ use crate::masks::is_masked;
 use crate::secret::Secrets;
 use crate::text::Text;
 
+/// Fields among which the same one is looked for.
+const FIELDS_COMPARED: usize = 256;
+/// JSON that is deeper stays a text.
+const DEPTH_LIMIT: usize = 60;
 /// Fields that a client computes for each request anew.
 const COMPUTED: [&str; 7] = [
     "content-length",
@@ -25,31 +29,55 @@ const COMPUTED: [&str; 7] = [
 ///
 /// Errors: one sentence; it is no address of http or https
 pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String> {
-    let with_scheme = match address.contains("://") {
-        true => address.to_owned(),
-        false => format!("http://{address}"),
+    let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
+    let authority = rest.find(['/', '?', '#']).map_or(rest, |end| &rest[..end]);
+    // A port that is a variable is no port that can be read.
+    let masked = is_masked(authority).then(|| format!("{scheme}://{authority}"));
+    let read = match &masked {
+        Some(_) => format!("{scheme}://unknown{}", &rest[authority.len()..]),
+        None => format!("{scheme}://{rest}"),
     };
-    let url =
-        Url::parse(&with_scheme).map_err(|error| format!("{address:?} is no address: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(format!("{address:?} is no address of http or https"));
+    let shown = shown(address);
+    let url = Url::parse(&read).map_err(|error| format!("{shown:?} is no address: {error}"))?;
+    let is_host = url.host_str().is_some_and(|host| !host.is_empty() && !host.contains('{'));
+    if !matches!(url.scheme(), "http" | "https") || !is_host || url.port() == Some(0) {
+        return Err(format!("{shown:?} is no address of http or https"));
     }
     let query = url
         .query_pairs()
         .map(|(name, value)| (name.clone().into_owned(), secrets.text(&name, &value)));
     let query: Vec<_> = query.collect();
-    let auth = (!url.username().is_empty()).then(|| {
-        let password = secrets.hide("password", url.password().unwrap_or_default());
-        Auth::Basic(Text::literal(url.username()), password)
-    });
+    let password = url.password().unwrap_or_default();
+    let has_user = !url.username().is_empty() || !password.is_empty();
+    let auth = has_user.then(|| basic_auth(url.username(), password, secrets));
     Ok(DraftOperation {
         name: last_words(url.path()),
-        origin: url[..Position::BeforePath].replace(&userinfo(&url), ""),
+        origin: masked.unwrap_or_else(|| url[..Position::BeforePath].replace(&userinfo(&url), "")),
         path: Text::literal(url.path()),
         query,
         auth,
         ..DraftOperation::default()
     })
+}
+
+/// An address as it is shown: without user and password, and not very long.
+pub fn shown(address: &str) -> String {
+    let authority = address.find("://").map_or(0, |at| at + 3);
+    let end =
+        address[authority..].find(['/', '?', '#']).map_or(address.len(), |end| authority + end);
+    let host =
+        address[..end].rfind('@').filter(|at| *at >= authority).map_or(authority, |at| at + 1);
+    let hidden = if host > authority { "…@" } else { "" };
+    let text = format!("{}{hidden}{}", &address[..authority], &address[host..]);
+    text.chars().take(200).collect()
+}
+
+/// User and password; a user without a password is a key.
+fn basic_auth(user: &str, password: &str, secrets: &mut Secrets) -> Auth {
+    match password.is_empty() {
+        true => Auth::Basic(secrets.hide("api_key", user), Text::default()),
+        false => Auth::Basic(Text::literal(user), secrets.hide("password", password)),
+    }
 }
 
 /// User and password as they stand in the address, with their `@`.
@@ -101,20 +129,25 @@ pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secre
                 return;
             }
             ("basic", Some((user, password))) => {
-                let password = secrets.hide("password", &password);
-                operation.auth = Some(Auth::Basic(Text::literal(&user), password));
+                operation.auth = Some(basic_auth(&user, &password, secrets));
                 return;
             }
             _ => {}
         }
     }
-    push_header(operation, lower, secrets.text(name, value));
+    let value = match lower.as_str() {
+        // An address may have credentials in its query.
+        "referer" | "origin" => secrets.hidden(value),
+        _ => secrets.text(name, value),
+    };
+    push_header(operation, lower, value);
 }
 
 /// Adds a field unless the same is there: recordings may have each twice, as the page asked for it and as it went out.
 pub(crate) fn push_header(operation: &mut DraftOperation, name: String, value: Text) {
     let field = (name, value);
-    if !operation.headers.contains(&field) {
+    let mut last = operation.headers.iter().rev().take(FIELDS_COMPARED);
+    if !last.any(|known| *known == field) {
         operation.headers.push(field);
     }
 }
@@ -162,10 +195,14 @@ pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secret
     let (body, says) = match essence.as_deref() {
         Some("application/json") => match serde_json::from_str::<Value>(text) {
             // TOML has no null, and JSON of a number or a text alone is a text as well.
-            Ok(value) if (value.is_object() || value.is_array()) && !has_null(&value) => {
+            Ok(value)
+                if (value.is_object() || value.is_array())
+                    && !has_null(&value)
+                    && !is_deeper(&value, DEPTH_LIMIT) =>
+            {
                 (Body::Json(secrets.json("", value)), true)
             }
-            _ => (Body::Text(hidden_in(text, secrets)), false),
+            _ => (Body::Text(secrets.hidden(text)), false),
         },
         Some("application/x-www-form-urlencoded") if form.is_some() => {
             let pairs = form.unwrap_or_default().into_iter();
@@ -175,7 +212,7 @@ pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secret
             });
             (Body::Form(pairs.collect()), true)
         }
-        _ => (Body::Text(hidden_in(text, secrets)), false),
+        _ => (Body::Text(secrets.hidden(text)), false),
     };
     operation.body = body;
     if let Some(at) = kind.filter(|_| says) {
@@ -183,13 +220,12 @@ pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secret
     }
 }
 
-/// The text, with credentials hidden if it is JSON with such.
-fn hidden_in(text: &str, secrets: &mut Secrets) -> Text {
-    if let Ok(value) = serde_json::from_str::<Value>(text) {
-        // Finds them; what is written is the text itself.
-        secrets.json("", value);
+fn is_deeper(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(values) => most == 0 || values.iter().any(|one| is_deeper(one, most - 1)),
+        Value::Object(entries) => most == 0 || entries.values().any(|one| is_deeper(one, most - 1)),
+        _ => false,
     }
-    Text::template(secrets.redact(Text::literal(text).as_str()))
 }
 
 /// The pairs of a form, if it is one that is written from them again as it was.

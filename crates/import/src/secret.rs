@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use plan::secret::is_authorising;
 
-use crate::masks::is_masked;
+use crate::masks::{is_masked, unmasked};
+use crate::scan::{self, Found};
 use crate::text::Text;
 
 /// Parts of names whose values are credentials, without `-` and `_`, in small letters.
-const SECRET: [&str; 12] = [
+const SECRET: [&str; 15] = [
     "password",
     "passwd",
     "pwd",
@@ -21,6 +22,9 @@ const SECRET: [&str; 12] = [
     "credential",
     "sessionid",
     "authorization",
+    "subscriptionkey",
+    "signature",
+    "xauth",
 ];
 /// Names that are credentials only if they are the whole name.
 const SECRET_ALONE: [&str; 6] = ["auth", "pass", "key", "sid", "jwt", "sig"];
@@ -94,7 +98,7 @@ impl Secrets {
 
     /// The placeholder of a variable for this value; the same for the same value.
     pub fn hide(&mut self, key: &str, value: &str) -> Text {
-        if is_masked(value) {
+        if is_masked(value) && unmasked(value).len() < SHORTEST {
             return Text::literal(value);
         }
         if let Some(placeholder) = self.known.get(value) {
@@ -173,8 +177,26 @@ impl Secrets {
         self.variables.iter().map(|one| one.name.as_str())
     }
 
+    /// A text of any form, without the credentials in it that their names tell, and without those that are known.
+    pub fn hidden(&mut self, text: &str) -> Text {
+        let (mut out, mut kept) = (String::new(), 0);
+        for Found { key, at } in scan::values(text) {
+            let placeholder = self.hide(key, &text[at.clone()]);
+            out.push_str(&self.redacted(&text[kept..at.start], escaped));
+            out.push_str(placeholder.as_str());
+            kept = at.end;
+        }
+        out.push_str(&self.redacted(&text[kept..], escaped));
+        Text::template(out)
+    }
+
     /// The text with every value that was hidden replaced by its placeholder.
     pub fn redact(&self, text: &str) -> String {
+        self.redacted(text, str::to_owned)
+    }
+
+    /// The same; `other` writes what is no such value.
+    fn redacted(&self, text: &str, other: impl Fn(&str) -> String) -> String {
         let bytes = text.as_bytes();
         let (mut out, mut kept, mut at) = (String::new(), 0, 0);
         while let Some(start) = bytes.get(at..at + SHORTEST).filter(|_| !self.starts.is_empty()) {
@@ -186,15 +208,20 @@ impl Secrets {
             match values.max_by_key(|(length, _)| *length) {
                 None => at += 1,
                 Some((length, name)) => {
-                    out.push_str(&text[kept..at]);
+                    out.push_str(&other(&text[kept..at]));
                     out.push_str(placeholder(name).as_str());
                     at += length;
                     kept = at;
                 }
             }
         }
-        out + &text[kept..]
+        out + &other(&text[kept..])
     }
+}
+
+/// A text that means itself.
+fn escaped(text: &str) -> String {
+    Text::literal(text).as_str().to_owned()
 }
 
 /// Shorter values occur in a text by chance.

@@ -32,6 +32,18 @@ pub(crate) fn text(text: &str) -> String {
     out
 }
 
+/// The same for a text that has no placeholders: two braces are kept apart.
+pub(crate) fn fixed(plain: &str) -> String {
+    let mut apart = String::new();
+    for letter in plain.chars() {
+        if letter == '{' && apart.ends_with('{') {
+            apart.push(' ');
+        }
+        apart.push(letter);
+    }
+    text(&apart)
+}
+
 fn key(name: &str) -> String {
     let is_bare = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
     match !name.is_empty() && name.bytes().all(is_bare) {
@@ -116,7 +128,7 @@ pub(crate) fn http(operation: &DraftOperation) -> String {
     let has_body = operation.body != Body::Empty;
     let usual = if has_body { "POST" } else { "GET" };
     if !operation.method.is_empty() && operation.method != usual {
-        table.entry("method", text(&operation.method));
+        table.entry("method", fixed(&operation.method));
     }
     table.entry("path", text(operation.path.as_str()));
     table.pairs("query", &operation.query);
@@ -143,7 +155,7 @@ fn body(body: &Body, table: &mut Inline) {
     match body {
         Body::Empty => {}
         Body::Text(content) => table.entry("body", text(content.as_str())),
-        Body::File(file) => table.entry("body_file", text(file)),
+        Body::File(file) => table.entry("body_file", fixed(file)),
         Body::Json(value) => table.entry("json", json(value)),
         Body::Form(pairs) => table.pairs("form", pairs),
         Body::Multipart(parts) => {
@@ -155,9 +167,9 @@ fn body(body: &Body, table: &mut Inline) {
                         Part::Text(content) => text(content.as_str()),
                         Part::File(file, kind) => {
                             let mut one = Inline::default();
-                            one.entry("file", text(file));
+                            one.entry("file", fixed(file));
                             if let Some(kind) = kind {
-                                one.entry("type", text(kind));
+                                one.entry("type", fixed(kind));
                             }
                             one.end()
                         }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::draft::{
     Capture, Draft, DraftJourney, DraftLoad, DraftOperation, DraftStep, Expect, Status,
 };
-use crate::value::{Inline, http, text};
+use crate::value::{Inline, fixed, http, text};
 
 /// The load of a draft that has none: little, since whoever imports has not yet said whom it may hurt.
 const CAREFUL: &str =
@@ -70,15 +70,16 @@ impl Writer<'_> {
             let place = note.line.map(|line| format!("line {line}: ")).unwrap_or_default();
             comment(out, &format!("- {place}{}", draft.secrets.redact(&note.what)));
         }
-        let title = draft.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = write!(out, "\ntitle    = {}\n", text(&draft.secrets.redact(&title)));
+        let title = draft.secrets.redact(&draft.title);
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = write!(out, "\ntitle    = {}\n", fixed(&title));
         out.push_str(
             "question = \"\"                           # yours: what is to be found out\n",
         );
         out.push_str(
             "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\"\n",
         );
-        let _ = write!(out, "\n[target]\nurl = {}\n", text(self.origin));
+        let _ = write!(out, "\n[target]\nurl = {}\n", fixed(self.origin));
         for (key, value) in &draft.target {
             let _ = writeln!(out, "{key} = {value}");
         }
@@ -98,7 +99,7 @@ impl Writer<'_> {
         let protocol = if operation.is_http2 { "http2 " } else { "http  " };
         let _ = writeln!(out, "{protocol} = {}", http(operation));
         if operation.origin != self.origin {
-            let _ = writeln!(out, "target = {}", text(&operation.origin));
+            let _ = writeln!(out, "target = {}", fixed(&operation.origin));
         }
         if let Some(expect) = expect(&operation.expect) {
             let _ = writeln!(out, "expect = {expect}");
@@ -182,7 +183,7 @@ fn expect(expect: &Expect) -> Option<String> {
     }
     let contains: Vec<String> = expect.contains.iter().map(|one| text(one.as_str())).collect();
     inline.one_or_more("contains", contains);
-    inline.one_or_more("matches", expect.matches.iter().map(|one| text(one)).collect());
+    inline.one_or_more("matches", expect.matches.iter().map(|one| fixed(one)).collect());
     if !expect.json.is_empty() {
         let mut json = Inline::default();
         for (path, value) in &expect.json {
@@ -195,7 +196,7 @@ fn expect(expect: &Expect) -> Option<String> {
 
 fn capture_of(capture: &Capture) -> String {
     if let Capture::Json(path) = capture {
-        return text(path);
+        return fixed(path);
     }
     let mut inline = Inline::default();
     add_capture(capture, &mut inline);
@@ -204,15 +205,15 @@ fn capture_of(capture: &Capture) -> String {
 
 fn add_capture(capture: &Capture, inline: &mut Inline) {
     match capture {
-        Capture::Json(path) => inline.entry("json", text(path)),
+        Capture::Json(path) => inline.entry("json", fixed(path)),
         Capture::Header(name, pattern) => {
-            inline.entry("header", text(name));
+            inline.entry("header", fixed(name));
             if let Some(pattern) = pattern {
-                inline.entry("matches", text(pattern));
+                inline.entry("matches", fixed(pattern));
             }
         }
-        Capture::Cookie(name) => inline.entry("cookie", text(name)),
-        Capture::Matches(pattern) => inline.entry("matches", text(pattern)),
+        Capture::Cookie(name) => inline.entry("cookie", fixed(name)),
+        Capture::Matches(pattern) => inline.entry("matches", fixed(pattern)),
         Capture::Body => inline.entry("body", "true".to_owned()),
         Capture::Decoded(inner, decode) => {
             add_capture(inner, inline);

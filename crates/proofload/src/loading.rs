@@ -146,9 +146,29 @@ fn parse_file(
     };
     let bytes = file::read(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
+    if let Some(problem) = foreign(path, &text) {
+        return Err(problem);
+    }
     let mut parsed = parse(name, &text, (surroundings(path), known), options)?;
     parsed.files.push(path.to_owned());
     Ok(parsed)
+}
+
+/// What to do with a file of another tool.
+fn foreign(path: &Path, text: &str) -> Option<Problem> {
+    let name = path.display();
+    let extension = path.extension()?.to_str()?;
+    if matches!(extension, "js" | "mjs" | "ts") {
+        let problem = Problem::usage(format!("{name} is a script, and scripts are not performed"));
+        return Some(problem.hint("write its requests as operations, and its steps as a journey"));
+    }
+    let is_ours = extension == "toml" || import::Format::guess(&name.to_string(), text).is_none();
+    let problem = Problem::usage(format!("{name} is a file of another tool"));
+    let hint = format!(
+        "make an experiment of it: proofload import {name} --out {}.toml",
+        path.with_extension("").display()
+    );
+    (!is_ours).then(|| problem.hint(hint))
 }
 
 /// The request, in a form that can be repeated.

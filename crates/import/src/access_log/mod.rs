@@ -69,8 +69,14 @@ pub fn convert(
     writeln!(offsets, "offset_ns")?;
     let mut queue =
         Queue { waiting: BTreeMap::new(), count: 0, newest: i128::MIN, written: i128::MIN };
-    let mut files =
-        Files { requests, offsets, began: None, drawn: 0, summary: LogSummary::default() };
+    let mut files = Files {
+        requests,
+        offsets,
+        began: None,
+        drawn: 0,
+        finest: u64::MAX,
+        summary: LogSummary::default(),
+    };
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -113,6 +119,20 @@ fn skip_line(log: &mut impl BufRead) -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Scheme, host and port of an address, without user and password.
+///
+/// Errors: why it has none
+fn origin(address: &str) -> Result<String, &'static str> {
+    let url = Url::parse(address).map_err(|_| "its host cannot be read")?;
+    let is_web = matches!(url.scheme(), "http" | "https") && url.port() != Some(0);
+    // A line end within a host is left out by the reader of addresses, and so could begin a request.
+    let is_clean = !address.contains(|c: char| c.is_control() || c.is_whitespace());
+    let host = url.host_str().filter(|host| !host.is_empty() && !host.contains('{'));
+    let host = host.filter(|_| is_web && is_clean).ok_or("its host cannot be read")?;
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Ok(format!("{}://{host}{port}", url.scheme()))
 }
 
 /// A request with the stamp of its line.
@@ -186,6 +206,8 @@ struct Files<'a, R, O> {
     began: Option<i128>,
     /// Instants that were drawn so far.
     drawn: u64,
+    /// The finest stamp so far, in nanoseconds.
+    finest: u64,
     summary: LogSummary,
 }
 
@@ -205,19 +227,24 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         let (origin, path) = match request.target.starts_with('/') {
             true => {
                 let host = request.host.as_deref();
-                (host.map(|host| format!("http://{host}")), request.target.to_string())
+                let origin = host.map(|host| origin(&format!("http://{host}"))).transpose()?;
+                (origin, request.target.to_string())
             }
             false => {
                 let url = Url::parse(&request.target).map_err(|_| "its address cannot be read")?;
-                let origin = url[..Position::BeforePath].to_owned();
-                (Some(origin), url[Position::BeforePath..Position::AfterQuery].to_owned())
+                let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
+                (Some(origin(&request.target)?), path)
             }
         };
         if origin.as_deref().is_some_and(|origin| !wanted.wants(origin)) {
             return Ok(None);
         }
         if self.summary.origin.is_empty() {
-            let host = wanted.hosts.first().map(|host| format!("http://{host}"));
+            let address = |host: &String| match host.contains("://") {
+                true => host.clone(),
+                false => format!("http://{host}"),
+            };
+            let host = wanted.hosts.first().map(|host| self::origin(&address(host))).transpose()?;
             self.summary.origin = origin.clone().or(host).unwrap_or_else(|| UNKNOWN.to_owned());
         }
         if origin.is_some_and(|origin| origin != self.summary.origin) {
@@ -230,11 +257,14 @@ impl<R: Write, O: Write> Files<'_, R, O> {
 
     /// Writes requests of one stamp at instants within it.
     fn write(&mut self, at: i128, same: &SameStamp) -> io::Result<()> {
+        // A log that drops zeros at the end of a fraction has stamps that look coarser than its clock is.
+        self.finest = self.finest.min(same.within);
+        let within = self.finest;
         let mut instants: Vec<u64> = (self.drawn..)
             .take(same.targets.len())
             .map(|index| {
                 let place = 1.0 - unit(draw(SEED, RandomStream::Schedule, index));
-                (place * same.within as f64) as u64
+                (place * within as f64) as u64
             })
             .collect();
         self.drawn += instants.len() as u64;
@@ -242,12 +272,13 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         for (target, instant) in same.targets.iter().zip(instants) {
             let instant = at + i128::from(instant);
             let began = *self.began.get_or_insert(instant);
-            self.summary.length = u64::try_from(instant - began).unwrap_or(u64::MAX);
+            let offset = u64::try_from(instant - began).unwrap_or_default();
+            self.summary.length = self.summary.length.max(offset);
             writeln!(self.offsets, "{}", self.summary.length)?;
             writeln!(self.requests, "{target}")?;
         }
         self.summary.requests += same.targets.len() as u64;
-        self.summary.within = self.summary.within.max(same.within);
+        self.summary.within = self.summary.within.max(within);
         Ok(())
     }
 }

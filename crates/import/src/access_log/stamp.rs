@@ -37,7 +37,8 @@ pub(super) fn iso(text: &str) -> Option<Stamp> {
 /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
 pub(super) fn number_since_1970(text: &str) -> Option<Stamp> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let value: i128 = whole.parse().ok()?;
+    let is_number = whole.bytes().all(|byte| byte.is_ascii_digit());
+    let value: i128 = is_number.then(|| whole.parse::<u64>().ok()).flatten()?.into();
     let unit = match whole.len() {
         0..=11 => SECOND,
         12..=14 => SECOND / 1000,
@@ -52,6 +53,9 @@ pub(super) fn number_since_1970(text: &str) -> Option<Stamp> {
 
 /// The nanoseconds of a fraction of a unit, and how fine it is.
 fn fraction_of(digits: &str, unit: i128) -> Option<(i128, u64)> {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let digits = &digits[..digits.len().min(9)];
     if digits.is_empty() {
         return Some((0, u64::try_from(unit).ok()?));
@@ -100,7 +104,14 @@ fn number(digits: &str) -> Option<i64> {
 ///
 /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let longest = match month {
+        2 => 28 + i64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=longest).contains(&day) {
         return None;
     }
     let year = if month <= 2 { year - 1 } else { year };
@@ -145,6 +156,7 @@ mod tests {
             "10/Oct/2000:99:00:00 +0000",
             "1/2/3:4:5:6 +0",
             "40/Oct/2000:13:55:36 +0000",
+            "29/Feb/2015:13:55:36 +0000",
             "1é/Oct/2000:13:55:36 +0000",
             "10/Oct/2000:13:55:36 +é00",
         ] {
@@ -152,6 +164,8 @@ mod tests {
             assert_eq!(iso(text), None, "{text}");
         }
         assert_eq!(number_since_1970("1.x"), None);
+        assert_eq!(number_since_1970("-1"), None);
+        assert_eq!(iso("2016-04-15T20:17:00.12345678éZ"), None);
         assert_eq!(number_since_1970(&"9".repeat(60)), None);
     }
 }

@@ -109,3 +109,31 @@ fn hosts_of_a_log_are_kept() {
     assert!(experiment.contains("url = \"http://b\""), "{experiment}");
     assert!(seems(&log) && seems(&line(0, "GET /")) && !seems("curl http://h/") && !seems(""));
 }
+
+#[test]
+fn stamps_that_drop_their_zeros_stay_in_order() {
+    let at =
+        |time: &str| format!("{{\"time\":\"2016-04-15T20:17:{time}Z\",\"uri\":\"/{time}\"}}\n");
+    let log = [at("00"), at("00.1"), at("00.25"), at("01"), at("01.125")].concat();
+    let (summary, requests, offsets) = converted(&log, &[]);
+    assert_eq!((requests.len(), summary.requests), (5, 5));
+    assert!(offsets.is_sorted() && offsets[4] < 2_000_000_000, "{offsets:?}");
+}
+
+#[test]
+fn hosts_and_stamps_that_cannot_be_are_left_out() {
+    let of = |host: &str| format!("{{\"ts\":1709164800,\"uri\":\"/\",\"host\":\"{host}\"}}\n");
+    for host in ["h\\nGET http://evil/", "a:99999", "a b", "{{env.X}}.evil", "a:0"] {
+        let (summary, requests, _) = converted(&of(host), &[]);
+        let left_out = BTreeMap::from([("its host cannot be read", (1, 1))]);
+        assert_eq!((requests.len(), summary.left_out), (0, left_out), "{host}");
+    }
+    let (summary, ..) = converted(&[of("h"), of("H"), of("h:80")].concat(), &[]);
+    assert_eq!((summary.requests, summary.origin.as_str()), (3, "http://h"));
+    for stamp in ["170141183460469231731687303715884105727", "-1", "99999999999999999999"] {
+        let (summary, ..) = converted(&format!("{{\"ts\":\"{stamp}\",\"uri\":\"/\"}}\n"), &[]);
+        assert_eq!(summary.requests, 0, "{stamp}");
+    }
+    let (summary, ..) = converted(&line(0, "GET http://bob:s3cret@h/a"), &[]);
+    assert_eq!(summary.origin, "http://h");
+}

@@ -5,6 +5,7 @@
 //! Source: curl's manual (curl.se/docs/manpage.html); bash's manual, sections "Quoting" and "ANSI-C Quoting"
 
 mod options;
+mod table;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -35,8 +36,8 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
             continue;
         };
         for word in command.words.iter().filter(|word| word.is_expanded) {
-            let what =
-                format!("the shell would replace a part of {:?}; write its value", word.text);
+            let shown = crate::request::shown(&word.text);
+            let what = format!("the shell would replace a part of {shown:?}; write its value");
             draft.note(word.line, what);
         }
         options::read(&command.words[at + 1..], command.line, wanted, &mut draft);

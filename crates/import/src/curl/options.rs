@@ -4,54 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::form_urlencoded;
 
+use super::table::{
+    LONG_LEFT_OUT, LONG_WITH_VALUE, SHORT_WITH_VALUE, VALUE_WITHOUT_MEANING, WITHOUT_MEANING,
+};
 use super::words::Word;
 use crate::draft::{Body, Draft, DraftOperation, Part};
 use crate::format::Options;
 use crate::request;
 
-/// Options without a value that change nothing of what is measured.
-const WITHOUT_MEANING: [&str; 23] = [
-    "-s",
-    "-S",
-    "-v",
-    "-i",
-    "-f",
-    "-#",
-    "-N",
-    "-O",
-    "-J",
-    "--silent",
-    "--show-error",
-    "--verbose",
-    "--include",
-    "--fail",
-    "--fail-with-body",
-    "--no-buffer",
-    "--progress-bar",
-    "--remote-name",
-    "--http1.1",
-    "--globoff",
-    "-g",
-    "--tcp-nodelay",
-    "--path-as-is",
-];
-/// Options with a value that change nothing of what is measured.
-const VALUE_WITHOUT_MEANING: [&str; 12] = [
-    "-o",
-    "--output",
-    "-w",
-    "--write-out",
-    "-D",
-    "--dump-header",
-    "-c",
-    "--cookie-jar",
-    "--retry",
-    "--retry-delay",
-    "--connect-timeout",
-    "--stderr",
-];
-/// Short options that take a value.
-const SHORT_WITH_VALUE: &str = "XHdFuAebmTxowDcEUKrCtPQyYz";
 /// Redirects that curl follows with `-L` unless it is told otherwise.
 const FOLLOWED: u32 = 50;
 /// The type of a body that curl sends without being told one.
@@ -75,7 +35,8 @@ struct Request {
     is_http2: bool,
     user: Option<String>,
     token: Option<String>,
-    follow: u32,
+    follows: bool,
+    most_redirects: Option<u32>,
 }
 
 enum Data {
@@ -136,53 +97,30 @@ fn flags(name: &str) -> Vec<String> {
 }
 
 fn takes_value(flag: &str) -> bool {
-    const LONG: [&str; 30] = [
-        "--request",
-        "--header",
-        "--data",
-        "--data-raw",
-        "--data-binary",
-        "--data-ascii",
-        "--data-urlencode",
-        "--json",
-        "--form",
-        "--form-string",
-        "--user",
-        "--user-agent",
-        "--referer",
-        "--cookie",
-        "--max-time",
-        "--upload-file",
-        "--proxy",
-        "--cacert",
-        "--cert",
-        "--key",
-        "--resolve",
-        "--connect-to",
-        "--unix-socket",
-        "--url",
-        "--max-redirs",
-        "--oauth2-bearer",
-        "--range",
-        "--interface",
-        "--limit-rate",
-        "--ciphers",
-    ];
-    LONG.contains(&flag)
+    LONG_WITH_VALUE.contains(&flag)
+        || LONG_LEFT_OUT.contains(&flag)
         || VALUE_WITHOUT_MEANING.contains(&flag)
         || (flag.len() == 2 && SHORT_WITH_VALUE.contains(&flag[1..]))
 }
 
 impl Request {
     fn name_address(&mut self, address: String, line: usize, draft: &mut Draft) {
+        let shown = request::shown(&address);
+        if self.address.is_some() && !address.contains("://") {
+            // Perhaps the value of an option that is not known.
+            return draft.note(line, format!("{shown} beside an address is left out"));
+        }
         if is_glob(&address) {
-            draft.note(line, format!("curl makes several requests of {address}; here it is one"));
+            draft.note(line, format!("curl makes several requests of {shown}; here it is one"));
         }
         if let Some(first) = self.address.replace(address) {
             // Each address of a command is a request of its own, with the same options.
             draft.note(
                 line,
-                format!("{first} stands beside another address; give it a curl of its own"),
+                format!(
+                    "{} stands beside another address; give it a curl of its own",
+                    request::shown(&first)
+                ),
             );
         }
     }
@@ -196,7 +134,13 @@ impl Request {
                     self.headers.push((name.trim().to_owned(), content.trim().to_owned()));
                 }
                 // `Name:` takes a field away, `Name;` sends it empty.
-                _ => draft.note(line, format!("the header {value:?} is left out")),
+                _ => {
+                    let name: String = value
+                        .chars()
+                        .take_while(|c| c.is_alphanumeric() || "-_@".contains(*c))
+                        .collect();
+                    draft.note(line, format!("the header {name} is left out"));
+                }
             },
             "-d" | "--data" | "--data-ascii" | "--data-binary" => {
                 self.data.push(match value.strip_prefix('@') {
@@ -213,8 +157,8 @@ impl Request {
                     None => Data::Text(value),
                 });
             }
-            "-F" | "--form" => self.parts.extend(part(&value, true)),
-            "--form-string" => self.parts.extend(part(&value, false)),
+            "-F" | "--form" => self.parts.extend(part(&value, true, draft)),
+            "--form-string" => self.parts.extend(part(&value, false, draft)),
             "-u" | "--user" => self.user = Some(value),
             "--oauth2-bearer" => self.token = Some(value),
             "-A" | "--user-agent" => self.headers.push(("user-agent".into(), value)),
@@ -222,25 +166,16 @@ impl Request {
             "-b" | "--cookie" if value.contains('=') => self.headers.push(("cookie".into(), value)),
             "-I" | "--head" => self.is_head = true,
             "-G" | "--get" => self.is_get = true,
-            "-L" | "--location" => self.follow = self.follow.max(FOLLOWED),
-            "--max-redirs" => self.follow = value.parse().unwrap_or(FOLLOWED),
+            "-L" | "--location" => self.follows = true,
+            "--max-redirs" => self.most_redirects = value.parse().ok(),
             "--compressed" => {
                 self.headers.push(("accept-encoding".into(), "gzip, deflate, br, zstd".into()));
             }
             "--http2" | "--http2-prior-knowledge" => self.is_http2 = true,
             "--url" => self.name_address(value, line, draft),
-            "-k" | "--insecure" => target(draft, "insecure", "true".to_owned()),
-            "--cacert" => target(draft, "cacert", crate::value::text(&value)),
-            "-E" | "--cert" => target(draft, "cert", crate::value::text(&value)),
-            "--key" => target(draft, "key", crate::value::text(&value)),
-            "--unix-socket" => target(draft, "unix_socket", crate::value::text(&value)),
-            "--resolve" | "--connect-to" => match connect_to(flag, &value) {
-                Some(address) => target(draft, "connect_to", crate::value::text(&address)),
-                None => draft.note(line, format!("{flag} {value} is left out")),
-            },
             known if WITHOUT_MEANING.contains(&known) || VALUE_WITHOUT_MEANING.contains(&known) => {
             }
-            other => draft.note(line, format!("the option {other} is left out")),
+            other => connection(other, &value, line, draft),
         }
     }
 
@@ -249,7 +184,8 @@ impl Request {
             return draft.note(line, "a curl without an address");
         };
         if self.is_unknown {
-            return draft.note(line, format!("only the shell knows the address {address}"));
+            let shown = request::shown(address);
+            return draft.note(line, format!("only the shell knows the address {shown}"));
         }
         let secrets = &mut draft.secrets;
         let mut operation = match request::to(address, secrets) {
@@ -275,7 +211,8 @@ impl Request {
             request::add_header(&mut operation, "authorization", &basic, secrets);
         }
         operation.is_http2 = self.is_http2;
-        operation.follow = self.follow.min(100);
+        let most = self.most_redirects.unwrap_or(FOLLOWED).min(100);
+        operation.follow = if self.follows { most } else { 0 };
         self.add_content(&mut operation, line, draft);
         operation.method = match &self.method {
             Some(method) => method.clone(),
@@ -343,6 +280,28 @@ fn is_glob(address: &str) -> bool {
     holds('{', '}', ',') || holds('[', ']', '-')
 }
 
+/// An option on how the target is reached; any other is left out.
+fn connection(flag: &str, value: &str, line: usize, draft: &mut Draft) {
+    match flag {
+        "-k" | "--insecure" => target(draft, "insecure", "true".to_owned()),
+        "--cacert" => target(draft, "cacert", crate::value::fixed(value)),
+        "-E" | "--cert" => {
+            let (file, password) = value.split_once(':').unwrap_or((value, ""));
+            if !password.is_empty() {
+                draft.note(line, "the password of the certificate's key is left out");
+            }
+            target(draft, "cert", crate::value::fixed(file));
+        }
+        "--key" => target(draft, "key", crate::value::fixed(value)),
+        "--unix-socket" => target(draft, "unix_socket", crate::value::fixed(value)),
+        "--resolve" | "--connect-to" => match connect_to(flag, value) {
+            Some(address) => target(draft, "connect_to", crate::value::fixed(&address)),
+            None => draft.note(line, format!("{flag} {value} is left out")),
+        },
+        other => draft.note(line, format!("the option {other} is left out")),
+    }
+}
+
 /// A key of `[target]`, once.
 fn target(draft: &mut Draft, key: &'static str, value: String) {
     if draft.target.iter().all(|(known, _)| *known != key) {
@@ -362,7 +321,7 @@ fn urlencoded(value: &str) -> String {
 }
 
 /// `name=text`, and with files also `name=@file;type=kind`.
-fn part(value: &str, with_files: bool) -> Option<(String, Part)> {
+fn part(value: &str, with_files: bool, draft: &mut Draft) -> Option<(String, Part)> {
     let (name, content) = value.split_once('=')?;
     let part = match content.strip_prefix('@').filter(|_| with_files) {
         Some(file) => {
@@ -370,7 +329,7 @@ fn part(value: &str, with_files: bool) -> Option<(String, Part)> {
             let kind = rest.split(';').find_map(|part| part.strip_prefix("type="));
             Part::File(file.to_owned(), kind.map(str::to_owned))
         }
-        None => Part::Text(content.into()),
+        None => Part::Text(draft.secrets.text(name, content)),
     };
     Some((name.to_owned(), part))
 }

@@ -32,7 +32,7 @@ fn options_are_those_of_curl() {
     );
     check(
         "curl -u ada: h",
-        "http   = { path = \"/\", auth = { basic = { user = \"ada\", password = \"{{env.PASSWORD}}\" } } }",
+        "http   = { path = \"/\", auth = { basic = { user = \"{{env.API_KEY}}\", password = \"\" } } }",
     );
     check(
         "curl http://ada:x@h/",
@@ -92,4 +92,64 @@ fn only_requests_to_wanted_hosts_are_taken() {
         assert_eq!(paths, [format!("/{name}")]);
     }
     assert_eq!(read(text, &wanted("example")).unwrap().operations, []);
+}
+
+#[test]
+fn a_credential_is_found_in_every_form_of_a_body() {
+    for command in [
+        "curl h -F password=s3cret-1",
+        "curl h --form-string token=s3cret-1",
+        "curl h -d 'password=s3cret-1&flag'",
+        "curl h -H 'content-type: text/plain' -d 'password=s3cret-1'",
+        "curl h --json '{\"password\": \"s3cret-1\",}'",
+        "curl h --json '{\"query\":\"{ login(password: \\\"s3cret-1\\\") { id } }\",\"v\":null}'",
+        "curl h -H 'content-type: text/xml' -d '<password>s3cret-1</password>'",
+        "curl h -H 'content-type: multipart/form-data; boundary=b' --data-raw $'--b\\r\\nContent-Disposition: form-data; \
+         name=\"password\"\\r\\n\\r\\ns3cret-1\\r\\n--b--\\r\\n'",
+        "curl -u s3cret-1: h",
+        "curl http://s3cret-1@h/",
+        "curl h -e 'http://h/?token=s3cret-1'",
+        "curl h --cert c.pem:s3cret-1",
+        "curl h -H 'Authorization;s3cret-1'",
+        "curl h --proxy-user bob:s3cret-1",
+        "curl h; curl http://bob:s3cret-1@h:99999/",
+        "curl h; curl http://bob:s3cret-1@$H/",
+    ] {
+        let draft = read(command, &Options::default()).unwrap();
+        let text = format!("{}{:?}", write(&draft, "test"), draft.notes);
+        assert!(!text.contains("s3cret-1"), "{command}\n{text}");
+        assert!(!draft.operations.is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn nothing_of_the_source_is_a_placeholder() {
+    for command in [
+        "curl -X '{{env.X}}' h",
+        "curl -F 'f=@{{env.X}};type={{env.X}}/x' h",
+        "curl h; curl 'http://{{env.x}}:8080/'",
+        "curl --cacert '{{env.X}}' --unix-socket '{{{{env.X}}' h -d '@{{env.X}}'",
+        "curl -u 'u:zzzzz{{{' -H 'content-type: text/plain' --data-raw 'zzzzz{{{env.X}}' http://h/",
+        "curl 'h/{{env.X}}?{{env.X}}={{env.X}}' -H 'a: {{env.X}}' -H '{{env.X}}: a' --json '{\"{{env.X}}\": \"{{env.X}}\"}'",
+    ] {
+        let draft = read(command, &Options::default()).unwrap();
+        let mut written = write(&draft, "{{env.X}}.sh");
+        // Keys of tables are no templates, and comments are nothing.
+        written = written.lines().filter(|line| !line.starts_with('#')).collect();
+        for quoted in ["'{{{{env.X}}' =", "\"{{{{env.X}}\" =", "\"{{env.X}}\" ="] {
+            written = written.replace(quoted, "");
+        }
+        assert!(!crate::variables(&written).contains(&"X"), "{command}\n{written}");
+    }
+}
+
+#[test]
+fn the_value_of_an_option_is_no_address() {
+    for option in
+        ["--proto =https", "--pass x", "--url-query a=b", "--unheard-of x", "--proxy-user a:b"]
+    {
+        let draft = read(&format!("curl http://h/ {option}"), &Options::default()).unwrap();
+        assert_eq!(draft.operations[0].origin, "http://h", "{option}");
+        assert_eq!(draft.operations.len(), 1, "{option}");
+    }
 }

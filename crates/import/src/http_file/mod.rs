@@ -58,7 +58,7 @@ fn add(
     let mut operation = match request::to(&address, &mut draft.secrets) {
         Ok(operation) => operation,
         Err(what) => {
-            draft.note(block.line, what);
+            draft.note(block.line, masks.unmask(&what));
             return None;
         }
     };
@@ -73,7 +73,12 @@ fn add(
         Content::Empty => {}
         Content::File(file) => operation.body = crate::draft::Body::File((*file).to_owned()),
         Content::Text(text) => {
-            let text = masked(text, draft);
+            let is_form = operation.headers.iter().any(|(name, value)| {
+                name == "content-type" && value.as_str().contains("x-www-form-urlencoded")
+            });
+            // A form may be written on several lines.
+            let text = if is_form { text.replace(['\r', '\n'], "") } else { text.clone() };
+            let text = masked(&text, draft);
             request::set_body(&mut operation, &text, &mut draft.secrets);
         }
     }
@@ -171,5 +176,18 @@ mod tests {
         );
         let line = "path = \"/{{random 5..9}}\", query = { p = \"{{env.PIN}}\", q = \"{{env.WHO}}\", t = \"{{{{$timestamp}}\" }";
         assert!(written.contains(line), "{written}");
+    }
+
+    #[test]
+    fn a_variable_may_be_a_host_a_port_or_a_part_of_json() {
+        let text = "@password = s3cret-1\nPOST http://{{host}}:{{port}}/a\nContent-Type: application/json\n\n\
+            {\"id\": {{id}}, \"password\": \"s3cret-2\", \"other\": \"{{password}}\"}\n\n###\nPOST http://h/b\n\
+            Content-Type: application/x-www-form-urlencoded\n\na=b\n&c=d\n";
+        let (draft, written) = written(text);
+        assert_eq!(draft.notes.len(), 1, "{:?}", draft.notes);
+        for line in ["path = \"/a\"", "\"id\": {{env.ID}}", "form = { a = \"b\", c = \"d\" }"] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+        assert!(!written.contains("s3cret") && !written.contains("zqvariable"), "{written}");
     }
 }

@@ -28,7 +28,10 @@ impl Variables {
         let lines = text.lines().filter_map(|line| line.trim().strip_prefix('@'));
         let pairs = lines.filter_map(|line| line.split_once('='));
         let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        Self { values: pairs.collect(), ..Self::default() }
+        // A credential comes from the environment, as all variables without a value do.
+        let is_open =
+            |(name, value): &(String, String)| !secret::is_secret(name) || value.contains("{{");
+        Self { values: pairs.filter(is_open).collect(), ..Self::default() }
     }
 
     /// The text with the values of the file in their places.
@@ -126,9 +129,7 @@ fn built_in(name: &str) -> Option<String> {
             (least >= 0 && behind > least)
                 .then(|| format!("{{{{random {least}..{}}}}}", behind - 1))
         }
-        "processEnv" | "dotenv" => {
-            Some(format!("{{{{env.{}}}}}", words.next()?.trim_start_matches('%')))
-        }
+        "processEnv" | "dotenv" => Some(crate::hurl::environment(words.next()?)),
         _ => None,
     }
 }

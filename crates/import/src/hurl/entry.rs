@@ -144,7 +144,7 @@ impl<'a> Lines<'a> {
         let mut section = Vec::new();
         while let Some(line) = self.lines.get(self.next).copied() {
             let text = line.text.trim();
-            let begins_body = text.starts_with(['{', '`', '<', '[']);
+            let begins_body = text.starts_with(['{', '`', '<', '[']) && !text.starts_with("{{");
             if begins_body || status(text).is_some() || request_line(text).is_some() {
                 break;
             }

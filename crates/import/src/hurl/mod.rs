@@ -71,7 +71,7 @@ impl Reader {
         let mut operation = match request::to(&address, &mut self.draft.secrets) {
             Ok(operation) => operation,
             Err(what) => {
-                self.draft.note(entry.line, what);
+                self.draft.note(entry.line, masks.unmask(&what));
                 return None;
             }
         };
@@ -114,9 +114,7 @@ impl Reader {
             }
             match name.split_once(' ').unwrap_or((name, "")) {
                 ("newUuid", _) => Some("{{uuid}}".to_owned()),
-                ("getEnv", variable) => {
-                    Some(format!("{{{{env.{}}}}}", variable.trim().trim_matches('"')))
-                }
+                ("getEnv", name) => Some(environment(name)),
                 ("newDate", _) => {
                     draft.note(line, "{{newDate}} has no placeholder");
                     None
@@ -130,7 +128,7 @@ impl Reader {
     fn pair(&mut self, line: Line<'_>, masks: &mut Masks) -> Option<(String, String)> {
         let (name, value) = line.text.split_once(':')?;
         let value = self.masked(value.trim(), line.number, masks);
-        Some((name.trim().to_owned(), value))
+        Some((self.masked(name.trim(), line.number, masks), value))
     }
 
     fn section(
@@ -150,7 +148,12 @@ impl Reader {
             "Query" | "QueryStringParams" => operation.query.extend(texts()),
             "Form" | "FormParams" => operation.body = Body::Form(texts()),
             "Multipart" | "MultipartFormData" => {
-                let part = |(name, value): &(String, String)| (name.clone(), part(value));
+                let part = |(name, value): &(String, String)| {
+                    (
+                        name.clone(),
+                        part(value).unwrap_or_else(|| Part::Text(secrets.text(name, value))),
+                    )
+                };
                 operation.body = Body::Multipart(pairs.iter().map(part).collect());
             }
             "BasicAuth" => {
@@ -196,7 +199,9 @@ impl Reader {
             ("location", "true") => *follow = FOLLOWED,
             ("max-redirs", most) => *follow = most.parse().unwrap_or(FOLLOWED),
             ("variable", pair) => {
-                if let Some((name, value)) = pair.split_once('=') {
+                // A credential comes from the environment, as all variables without a value do.
+                let pair = pair.split_once('=');
+                if let Some((name, value)) = pair.filter(|(name, _)| !secret::is_secret(name)) {
                     let value = value.trim().trim_matches('"');
                     self.given.insert(name.trim().to_owned(), value.to_owned());
                 }
@@ -212,12 +217,22 @@ impl Reader {
     }
 }
 
-/// `text`, or `file,name; type`
-fn part(value: &str) -> Part {
-    let Some(file) = value.strip_prefix("file,") else { return Part::Text(Text::literal(value)) };
+/// The placeholder of a variable of the environment that the source names.
+pub(crate) fn environment(name: &str) -> String {
+    let name = name.trim().trim_matches(['"', '%']);
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    match is_name {
+        true => format!("{{{{env.{name}}}}}"),
+        false => format!("{{{{env.{}}}}}", secret::variable(name)),
+    }
+}
+
+/// The file of `file,name; type`.
+fn part(value: &str) -> Option<Part> {
+    let file = value.strip_prefix("file,")?;
     let (file, kind) = file.split_once(';').unwrap_or((file, ""));
     let kind = Some(kind.trim()).filter(|kind| !kind.is_empty());
-    Part::File(file.trim().to_owned(), kind.map(str::to_owned))
+    Some(Part::File(file.trim().to_owned(), kind.map(str::to_owned)))
 }
 
 /// The name of a captured value.
@@ -278,6 +293,11 @@ mod tests {
                 "[Multipart]\na: b\nf: file,x.png; image/png",
                 "multipart = { a = \"b\", f = { file = \"x.png\", type = \"image/png\" } }",
             ),
+            (
+                "[BasicAuth]\n{{user}}: {{password}}",
+                "auth = { basic = { user = \"{{env.API_USER}}\", password = \"{{env.PASSWORD}}\" } }",
+            ),
+            ("[Multipart]\npassword: s3cret-3", "multipart = { password = \"{{env.PASSWORD}}\" }"),
             (
                 "[BasicAuth]\nada: s3cret-2",
                 "auth = { basic = { user = \"ada\", password = \"{{env.PASSWORD}}\" } }",

@@ -114,6 +114,26 @@ fn every_problem_of_a_file_at_once_with_line_and_caret() {
 }
 
 #[test]
+fn a_file_of_another_tool_is_no_experiment() {
+    let lab = Lab::new();
+    for (name, text, says) in [
+        ("load.js", "import http from 'k6/http'", "is a script, and scripts are not performed"),
+        (
+            "visit.hurl",
+            "GET http://h/\nHTTP 200\n",
+            "hint: make an experiment of it: proofload import",
+        ),
+    ] {
+        lab.write(name, text);
+        for command in ["run", "check"] {
+            let ran = lab.proofload(&[command, name]);
+            assert_eq!(ran.code, 2, "{}", ran.stderr);
+            assert!(ran.stderr.contains(says), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
 fn usage_errors_exit_2() {
     let lab = Lab::new();
     let cases: [(&[&str], &str); 7] = [

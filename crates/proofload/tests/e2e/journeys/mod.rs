@@ -3,6 +3,7 @@
 
 mod admin;
 pub mod application;
+mod described;
 mod examples;
 mod nonces;
 mod orders;
