@@ -1,9 +1,10 @@
 //! What every format is read into: the parts of an experiment file that an import can know.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
+use crate::credentials::Credentials;
 use crate::request::is_field_name;
-use crate::secret::Secrets;
 use crate::text::Text;
 
 /// An experiment that is not written yet.
@@ -11,8 +12,8 @@ use crate::text::Text;
 pub struct Draft {
     /// Its title, without line ends.
     pub title: String,
-    /// How much load, if the source says it.
-    pub load: Option<DraftLoad>,
+    /// When each request begins, if the source says it.
+    pub load: Option<Replay>,
     /// Keys of `[target]` beside `url`, such as `insecure`, as TOML values.
     pub target: Vec<(&'static str, String)>,
     /// In the order of the source.
@@ -20,7 +21,7 @@ pub struct Draft {
     /// In the order of the source.
     pub journeys: Vec<DraftJourney>,
     /// The credentials that were found, each with the variable that stands for it.
-    pub secrets: Secrets,
+    pub credentials: Credentials,
     /// What could not be taken over, in the order of the source.
     pub notes: Vec<Note>,
     /// Every name that is taken, with the number that the next one like it gets.
@@ -36,23 +37,15 @@ pub struct Note {
     pub what: String,
 }
 
-/// The load of the source.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DraftLoad {
-    /// So many operations or journeys a second, for so many seconds.
-    Rate {
-        /// Starts a second.
-        rate: f64,
-        /// Seconds.
-        seconds: f64,
-    },
-    /// So many users that begin again when they have ended, for so many seconds.
-    Users {
-        /// How many.
-        users: u32,
-        /// Seconds.
-        seconds: f64,
-    },
+/// Requests and their instants, in files beside the experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// The file of the instants.
+    pub offsets: String,
+    /// How many there are.
+    pub requests: u64,
+    /// From the first to the last.
+    pub length: Duration,
 }
 
 /// One request.
@@ -66,6 +59,8 @@ pub struct DraftOperation {
     pub origin: String,
     /// The method; empty for what the body suggests.
     pub method: String,
+    /// A file of whole requests, in place of one.
+    pub targets: Option<String>,
     /// The path, as it stands in a request, without a query.
     pub path: Text,
     /// Names and values of the query, decoded.
@@ -181,18 +176,31 @@ pub enum DraftStep {
     Do(Vec<usize>),
     /// A pause of so many seconds.
     Think(f64),
-    /// A pause of between so many and so many seconds.
-    ThinkBetween(f64, f64),
 }
 
 /// Most steps of a journey.
-const MOST_STEPS: usize = 100;
+pub const MOST_STEPS: usize = 100;
 /// Longer notes are cut; in letters.
 const LONGEST_NOTE: usize = 300;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 40;
 /// Names that placeholders of other kinds begin with, and the one of all operations together.
 const RESERVED: [&str; 5] = ["row", "env", "factor", "each", "all"];
+
+/// Small letters, digits and `_` of a name, cut where it is long.
+fn plain(name: &str) -> String {
+    let plain = name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
+    words.join("_").chars().take(LONGEST_NAME).collect()
+}
+
+/// The name of a captured value, from what it is called in the source.
+pub fn value_name(name: &str) -> String {
+    let name = plain(name);
+    // `all` is a key of captures.
+    let is_free = name != "all" && name.starts_with(|first: char| first.is_ascii_lowercase());
+    if is_free { name } else { format!("value_{name}").trim_end_matches('_').to_owned() }
+}
 
 /// Keeps the first of each name; whether there were others.
 fn leave_out_repeated<T>(entries: &mut Vec<(String, T)>) -> bool {
@@ -267,13 +275,7 @@ impl Draft {
 
     /// A name of small letters, digits and `_` that no operation or journey has.
     fn free_name(&mut self, wanted: &str, otherwise: &str) -> String {
-        let letter = |letter: char| match letter.is_ascii_alphanumeric() {
-            true => letter.to_ascii_lowercase(),
-            false => '_',
-        };
-        let plain: String = wanted.chars().map(letter).collect();
-        let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
-        let mut name: String = words.join("_").chars().take(LONGEST_NAME).collect();
+        let mut name = plain(wanted);
         if !name.starts_with(|first: char| first.is_ascii_lowercase()) {
             name = format!("{otherwise}_{name}").trim_end_matches('_').to_owned();
         }

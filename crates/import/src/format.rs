@@ -103,7 +103,7 @@ pub fn read(
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };
         let first = draft.notes.first();
-        let why = first.map(|note| format!(": {}", draft.secrets.redact(&note.what)));
+        let why = first.map(|note| format!(": {}", draft.credentials.redact(&note.what)));
         let what = format!("{name} holds no request{wanted}{}", why.unwrap_or_default());
         return Err(Unreadable::new(first.and_then(|note| note.line), what));
     }

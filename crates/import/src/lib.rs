@@ -7,6 +7,8 @@
 //! Not here: whether the result is a sound plan (see `plan::experiment`).
 
 pub mod access_log;
+mod braces;
+mod credentials;
 pub mod curl;
 pub mod draft;
 mod format;
@@ -18,7 +20,7 @@ pub mod openapi;
 pub mod postman;
 mod request;
 mod scan;
-mod secret;
+mod stamp;
 mod text;
 mod value;
 mod write;

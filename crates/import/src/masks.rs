@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::braces;
 use crate::draft::{Auth, Body, DraftOperation, Part};
 use crate::text::Text;
 
@@ -40,22 +41,11 @@ impl Masks {
         text: &str,
         mut known: impl FnMut(&str) -> Option<String>,
     ) -> String {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("{{") {
-            let Some((name, behind)) = after.split_once("}}") else { break };
-            out.push_str(before);
-            match known(name.trim()) {
-                Some(placeholder) => {
-                    out.push_str(&format!("{MARK}{}{END}", self.0.len()));
-                    self.0.push(placeholder);
-                }
-                None => out.push_str(&format!("{{{{{name}}}}}")),
-            }
-            rest = behind;
-        }
-        out.push_str(rest);
-        out
+        braces::replaced(text, |name| {
+            let placeholder = known(name)?;
+            self.0.push(placeholder);
+            Some(format!("{MARK}{}{END}", self.0.len() - 1))
+        })
     }
 
     /// The text with the placeholders in their places.
@@ -146,19 +136,19 @@ impl Masks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credentials::Credentials;
     use crate::request;
-    use crate::secret::Secrets;
 
     #[test]
     fn variables_survive_addresses_and_bodies() {
         let mut masks = Masks::default();
-        let mut secrets = Secrets::default();
+        let mut credentials = Credentials::default();
         let known = |name: &str| (name != "b").then(|| format!("{{{{env.{name}}}}}"));
         let address = masks.mask("{{HOST}}/a/{{ID}}?q={{b}}&token={{T}}", known);
-        let mut operation = request::to(&address, &mut secrets).unwrap();
-        request::add_header(&mut operation, "content-type", "application/json", &mut secrets);
+        let mut operation = request::to(&address, &mut credentials).unwrap();
+        request::add_header(&mut operation, "content-type", "application/json", &mut credentials);
         let body = masks.mask("{\"password\": \"x{{P}}\"}", known);
-        request::set_body(&mut operation, &body, &mut secrets);
+        request::set_body(&mut operation, &body, &mut credentials);
         assert_eq!(masks.lift(&mut operation), Some("{{env.HOST}}".to_owned()));
         assert_eq!(
             (operation.origin.as_str(), operation.path.as_str()),
@@ -170,6 +160,6 @@ mod tests {
         ];
         assert_eq!(operation.query, query);
         assert_eq!(operation.body, Body::Json(serde_json::json!({ "password": "x{{env.P}}" })));
-        assert_eq!(secrets.names().count(), 0);
+        assert_eq!(credentials.names().count(), 0);
     }
 }

@@ -2,12 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use plan::target::without_credentials;
 use serde_json::Value;
 use url::{Position, Url, form_urlencoded};
 
+use crate::credentials::Credentials;
 use crate::draft::{Auth, Body, DraftOperation};
 use crate::masks::is_masked;
-use crate::secret::Secrets;
 use crate::text::Text;
 
 /// Fields among which the same one is looked for.
@@ -28,7 +29,7 @@ const COMPUTED: [&str; 7] = [
 /// An operation that goes to this address.
 ///
 /// Errors: one sentence; it is no address of http or https
-pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String> {
+pub fn to(address: &str, credentials: &mut Credentials) -> Result<DraftOperation, String> {
     let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
     let authority = rest.find(['/', '?', '#']).map_or(rest, |end| &rest[..end]);
     // A port that is a variable is no port that can be read.
@@ -37,7 +38,7 @@ pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String
         Some(_) => format!("{scheme}://unknown{}", &rest[authority.len()..]),
         None => format!("{scheme}://{rest}"),
     };
-    let shown = shown(address);
+    let shown = without_credentials(address);
     let url = Url::parse(&read).map_err(|error| format!("{shown:?} is no address: {error}"))?;
     let is_host = url.host_str().is_some_and(|host| !host.is_empty() && !host.contains('{'));
     if !matches!(url.scheme(), "http" | "https") || !is_host || url.port() == Some(0) {
@@ -45,11 +46,11 @@ pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String
     }
     let query = url
         .query_pairs()
-        .map(|(name, value)| (name.clone().into_owned(), secrets.text(&name, &value)));
+        .map(|(name, value)| (name.clone().into_owned(), credentials.text(&name, &value)));
     let query: Vec<_> = query.collect();
     let password = url.password().unwrap_or_default();
     let has_user = !url.username().is_empty() || !password.is_empty();
-    let auth = has_user.then(|| basic_auth(url.username(), password, secrets));
+    let auth = has_user.then(|| basic_auth(url.username(), password, credentials));
     Ok(DraftOperation {
         name: last_words(url.path()),
         origin: masked.unwrap_or_else(|| url[..Position::BeforePath].replace(&userinfo(&url), "")),
@@ -60,23 +61,11 @@ pub fn to(address: &str, secrets: &mut Secrets) -> Result<DraftOperation, String
     })
 }
 
-/// An address as it is shown: without user and password, and not very long.
-pub fn shown(address: &str) -> String {
-    let authority = address.find("://").map_or(0, |at| at + 3);
-    let end =
-        address[authority..].find(['/', '?', '#']).map_or(address.len(), |end| authority + end);
-    let host =
-        address[..end].rfind('@').filter(|at| *at >= authority).map_or(authority, |at| at + 1);
-    let hidden = if host > authority { "…@" } else { "" };
-    let text = format!("{}{hidden}{}", &address[..authority], &address[host..]);
-    text.chars().take(200).collect()
-}
-
 /// User and password; a user without a password is a key.
-fn basic_auth(user: &str, password: &str, secrets: &mut Secrets) -> Auth {
+fn basic_auth(user: &str, password: &str, credentials: &mut Credentials) -> Auth {
     match password.is_empty() {
-        true => Auth::Basic(secrets.hide("api_key", user), Text::default()),
-        false => Auth::Basic(Text::literal(user), secrets.hide("password", password)),
+        true => Auth::Basic(credentials.hide("api_key", user), Text::default()),
+        false => Auth::Basic(Text::literal(user), credentials.hide("password", password)),
     }
 }
 
@@ -114,7 +103,12 @@ pub fn last_words(path: &str) -> String {
 }
 
 /// Adds a header field. Credentials are hidden; a field that is computed for each request is left out.
-pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secrets: &mut Secrets) {
+pub fn add_header(
+    operation: &mut DraftOperation,
+    name: &str,
+    value: &str,
+    credentials: &mut Credentials,
+) {
     let lower = name.to_ascii_lowercase();
     // Fields of HTTP/2 that are no header fields.
     let is_own_host = lower == "host" && operation.origin.ends_with(&format!("://{value}"));
@@ -122,14 +116,14 @@ pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secre
         return;
     }
     if lower == "authorization" {
-        let (scheme, credentials) = value.split_once(' ').unwrap_or(("", value));
-        match (scheme.to_ascii_lowercase().as_str(), basic(credentials)) {
+        let (scheme, sent) = value.split_once(' ').unwrap_or(("", value));
+        match (scheme.to_ascii_lowercase().as_str(), basic(sent)) {
             ("bearer", _) => {
-                operation.auth = Some(Auth::Bearer(secrets.hide("token", credentials)));
+                operation.auth = Some(Auth::Bearer(credentials.hide("token", sent)));
                 return;
             }
             ("basic", Some((user, password))) => {
-                operation.auth = Some(basic_auth(&user, &password, secrets));
+                operation.auth = Some(basic_auth(&user, &password, credentials));
                 return;
             }
             _ => {}
@@ -137,8 +131,8 @@ pub fn add_header(operation: &mut DraftOperation, name: &str, value: &str, secre
     }
     let value = match lower.as_str() {
         // An address may have credentials in its query.
-        "referer" | "origin" => secrets.hidden(value),
-        _ => secrets.text(name, value),
+        "referer" | "origin" => credentials.hidden(value),
+        _ => credentials.text(name, value),
     };
     push_header(operation, lower, value);
 }
@@ -186,7 +180,7 @@ fn basic(credentials: &str) -> Option<(String, String)> {
 
 /// Sets the body: JSON and forms as such if they are sent as what they are, else as the text. The field `content-type`
 /// goes if the body says the same.
-pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secrets) {
+pub fn set_body(operation: &mut DraftOperation, text: &str, credentials: &mut Credentials) {
     let kind = operation.headers.iter().position(|(name, _)| name == "content-type");
     let essence = kind.map(|at| operation.headers[at].1.as_str());
     let essence =
@@ -200,19 +194,19 @@ pub fn set_body(operation: &mut DraftOperation, text: &str, secrets: &mut Secret
                     && !has_null(&value)
                     && !is_deeper(&value, DEPTH_LIMIT) =>
             {
-                (Body::Json(secrets.json("", value)), true)
+                (Body::Json(credentials.json("", value)), true)
             }
-            _ => (Body::Text(secrets.hidden(text)), false),
+            _ => (Body::Text(credentials.hidden(text)), false),
         },
         Some("application/x-www-form-urlencoded") if form.is_some() => {
             let pairs = form.unwrap_or_default().into_iter();
             let pairs = pairs.map(|(name, value)| {
-                let value = secrets.text(&name, &value);
+                let value = credentials.text(&name, &value);
                 (name, value)
             });
             (Body::Form(pairs.collect()), true)
         }
-        _ => (Body::Text(secrets.hidden(text)), false),
+        _ => (Body::Text(credentials.hidden(text)), false),
     };
     operation.body = body;
     if let Some(at) = kind.filter(|_| says) {

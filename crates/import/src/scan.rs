@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::secret::is_secret;
+use crate::credentials::is_secret;
 
 /// A value behind the name of a credential.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,37 +2,13 @@
 
 use std::collections::HashMap;
 
+use plan::toml_text::{key, text};
 use serde_json::Value;
 
 use crate::draft::{Auth, Body, DraftOperation, Part};
 use crate::text::Text;
 
-/// A text with its quotes.
-pub(crate) fn text(text: &str) -> String {
-    // A literal text where that is easier to read: patterns and JSON.
-    let needs_quotes = text.chars().any(|c| c == '\'' || c.is_control());
-    if (text.contains('"') || text.contains('\\')) && !needs_quotes {
-        return format!("'{text}'");
-    }
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control.is_control() => {
-                out.push_str(&format!("\\u{:04X}", u32::from(control)));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// The same for a text that has no placeholders: two braces are kept apart.
+/// A text with its quotes that has no placeholders: two braces are kept apart.
 pub(crate) fn fixed(plain: &str) -> String {
     let mut apart = String::new();
     for letter in plain.chars() {
@@ -42,14 +18,6 @@ pub(crate) fn fixed(plain: &str) -> String {
         apart.push(letter);
     }
     text(&apart)
-}
-
-fn key(name: &str) -> String {
-    let is_bare = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
-    match !name.is_empty() && name.bytes().all(is_bare) {
-        true => name.to_owned(),
-        false => text(name),
-    }
 }
 
 /// JSON without null.
@@ -130,7 +98,9 @@ pub(crate) fn http(operation: &DraftOperation) -> String {
     if !operation.method.is_empty() && operation.method != usual {
         table.entry("method", fixed(&operation.method));
     }
-    table.entry("path", text(operation.path.as_str()));
+    if operation.targets.is_none() {
+        table.entry("path", text(operation.path.as_str()));
+    }
     table.pairs("query", &operation.query);
     table.pairs("header", &operation.headers);
     match &operation.auth {
@@ -177,25 +147,6 @@ fn body(body: &Body, table: &mut Inline) {
                 );
             }
             table.entry("multipart", inline.end());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_quoted_so_that_they_mean_themselves() {
-        for (plain, written) in [
-            ("a b", "\"a b\""),
-            ("say \"x\"", "'say \"x\"'"),
-            ("\\d+", "'\\d+'"),
-            ("it's \"x\"", "\"it's \\\"x\\\"\""),
-            ("a\nb\u{1}", "\"a\\nb\\u0001\""),
-            ("", "\"\""),
-        ] {
-            assert_eq!(text(plain), written);
         }
     }
 }

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
+
+use plan::toml_text::text;
+use quantities::format_duration;
 
 use crate::draft::{
-    Capture, Draft, DraftJourney, DraftLoad, DraftOperation, DraftStep, Expect, Status,
+    Capture, Draft, DraftJourney, DraftOperation, DraftStep, Expect, Replay, Status,
 };
-use crate::value::{Inline, fixed, http, text};
+use crate::value::{Inline, fixed, http};
 
 /// The load of a draft that has none: little, since whoever imports has not yet said whom it may hurt.
 const CAREFUL: &str =
@@ -68,9 +72,9 @@ impl Writer<'_> {
         }
         for note in &draft.notes {
             let place = note.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            comment(out, &format!("- {place}{}", draft.secrets.redact(&note.what)));
+            comment(out, &format!("- {place}{}", draft.credentials.redact(&note.what)));
         }
-        let title = draft.secrets.redact(&draft.title);
+        let title = draft.credentials.redact(&draft.title);
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = write!(out, "\ntitle    = {}\n", fixed(&title));
         out.push_str(
@@ -90,7 +94,7 @@ impl Writer<'_> {
     fn operation(&self, out: &mut String, operation: &DraftOperation) {
         out.push('\n');
         for line in &operation.comments {
-            comment(out, &self.draft.secrets.redact(line));
+            comment(out, &self.draft.credentials.redact(line));
         }
         let _ = write!(out, "[[operation]]\nname   = {}\n", text(&operation.name));
         if let Some(weight) = operation.weight.filter(|weight| *weight != 1.0) {
@@ -98,6 +102,9 @@ impl Writer<'_> {
         }
         let protocol = if operation.is_http2 { "http2 " } else { "http  " };
         let _ = writeln!(out, "{protocol} = {}", http(operation));
+        if let Some(targets) = &operation.targets {
+            let _ = writeln!(out, "targets = {{ file = {}, format = \"vegeta\" }}", fixed(targets));
+        }
         if operation.origin != self.origin {
             let _ = writeln!(out, "target = {}", fixed(&operation.origin));
         }
@@ -129,9 +136,9 @@ impl Writer<'_> {
                         format!("[{}]", names.join(", "))
                     }
                 },
-                DraftStep::Think(seconds) => text(&format!("think {}", duration(*seconds))),
-                DraftStep::ThinkBetween(least, most) => {
-                    text(&format!("think {}..{}", duration(*least), duration(*most)))
+                DraftStep::Think(seconds) => {
+                    let pause = format_duration(Duration::from_secs_f64(*seconds));
+                    text(&format!("think {pause}"))
                 }
             };
             let _ = writeln!(out, "  {written},");
@@ -148,26 +155,14 @@ fn comment(out: &mut String, line: &str) {
     }
 }
 
-fn load(load: Option<&DraftLoad>) -> String {
-    match load {
-        Some(DraftLoad::Rate { rate, seconds }) => {
-            format!("rate     = \"{rate}/s\"\nduration = \"{}\"", duration(*seconds))
-        }
-        Some(DraftLoad::Users { users, seconds }) => {
-            format!("users    = {users}\nduration = \"{}\"", duration(*seconds))
-        }
-        None => CAREFUL.to_owned(),
-    }
-}
-
-/// A duration with the unit that needs no fraction.
-pub(crate) fn duration(seconds: f64) -> String {
-    let milliseconds = (seconds * 1000.0).round().max(0.0) as u64;
-    match milliseconds {
-        whole if whole % 60_000 == 0 && whole > 0 => format!("{}m", whole / 60_000),
-        whole if whole % 1000 == 0 => format!("{}s", whole / 1000),
-        other => format!("{other}ms"),
-    }
+fn load(load: Option<&Replay>) -> String {
+    let Some(Replay { offsets, requests, length }) = load else { return CAREFUL.to_owned() };
+    let length = format_duration(Duration::from_secs(length.as_secs_f64().round() as u64));
+    format!(
+        "replay  = {}           # requests: {requests}, in {length}\nwarm_up = \"0s\"\n\
+         steady_state = \"reported\"               # the traffic is as it was",
+        fixed(offsets)
+    )
 }
 
 fn expect(expect: &Expect) -> Option<String> {

@@ -25,6 +25,7 @@ pub mod request_list;
 pub mod rows;
 pub mod target;
 pub mod template;
+pub mod toml_text;
 pub mod trace;
 // the plan made from it,
 pub mod adaptive;

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use serde_json::Value as Json;
 use url::{Position, Url};
 
 use crate::criterion::{Criterion, Names};
@@ -10,6 +9,7 @@ use crate::diagnostic::Span;
 use crate::plan::Plan;
 use crate::secret::{is_authorising, variable};
 use crate::target::{has_credentials, without_credentials};
+use crate::toml_text::{key, text};
 use crate::trace;
 use crate::units;
 
@@ -326,17 +326,6 @@ fn header_field(header: &str, secrecy: Secrecy) -> Option<String> {
 /// Whether this value is a credential; a template has no value yet.
 fn authorises(name: &str, value: &str) -> bool {
     is_authorising(name) && !value.contains("{{")
-}
-
-/// A key, without quotes if TOML allows that.
-fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if name.chars().all(bare) { name.to_owned() } else { text(name) }
-}
-
-/// A TOML basic string. TOML has all escapes of JSON; only the delete character needs an extra one.
-fn text(value: &str) -> String {
-    Json::from(value).to_string().replace('\u{7f}', "\\u007f")
 }
 
 fn given(settings: &[(&'static str, &Option<String>)]) -> Vec<(&'static str, String)> {

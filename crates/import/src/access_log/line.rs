@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::stamp::{Stamp, common, iso, number_since_1970};
+use crate::stamp::{Stamp, common, iso, number_since_1970};
 
 /// A request of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,20 +7,21 @@
 //! Not here: whether the load that was performed kept the burstiness of the log.
 
 mod line;
-mod stamp;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
+use std::time::Duration;
 
 use plan::randomness::{RandomStream, draw, unit};
+use quantities::format_duration;
 use url::{Position, Url};
 
+use crate::draft::{Draft, DraftOperation, Replay};
 use crate::format::Options;
 use crate::masks::UNKNOWN;
-use crate::value::text;
-use crate::write::duration;
+use crate::stamp::Stamp;
 
 /// Longer lines are skipped.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -28,6 +29,8 @@ const LONGEST_LINE: u64 = 1 << 20;
 const LATE: i128 = 60_000_000_000;
 /// Requests that wait for such late ones, at most.
 const MOST_WAITING: usize = 1 << 20;
+/// Stamps that are finer need no remark; in nanoseconds.
+const COARSE: u64 = 1_000_000;
 /// The seed of the instants within stamps: the same log always gives the same files.
 const SEED: u64 = 1;
 /// Methods whose requests are whole without a body.
@@ -137,7 +140,7 @@ fn origin(address: &str) -> Result<String, &'static str> {
 
 /// A request with the stamp of its line.
 struct Entry {
-    stamp: stamp::Stamp,
+    stamp: Stamp,
     /// Method and address.
     target: String,
 }
@@ -285,46 +288,31 @@ impl<R: Write, O: Write> Files<'_, R, O> {
 
 impl LogSummary {
     /// The experiment that replays the two files.
-    pub fn experiment(&self, source: &str, requests: &str, offsets: &str) -> String {
-        let mut out = format!("# Imported from {source} by `proofload import`.\n");
+    pub fn draft(&self, source: &str, requests: &str, offsets: &str) -> Draft {
+        let length = Duration::from_nanos(self.length);
+        let mut draft = Draft {
+            title: format!("Replay of {source}"),
+            load: Some(Replay { offsets: offsets.to_owned(), requests: self.requests, length }),
+            ..Draft::default()
+        };
         for (reason, (count, first)) in &self.left_out {
-            out.push_str(&format!(
-                "# Left out: {count} lines, the first is line {first}: {reason}.\n"
+            let first = usize::try_from(*first).ok();
+            draft.note(first, format!("{reason} (lines like this: {count})"));
+        }
+        let mut comments = Vec::new();
+        if self.within >= COARSE {
+            let within = format_duration(Duration::from_nanos(self.within));
+            comments.push(format!(
+                "The log says instants to {within}; within that, requests are spread evenly at random."
             ));
         }
-        if self.within >= 1_000_000 {
-            out.push_str(&format!(
-                "# The log says instants to {}; within that, requests are spread evenly at random.\n",
-                duration(self.within as f64 / 1e9)
-            ));
-        }
-        let lines = [
-            String::new(),
-            format!("title    = {}", text(&format!("Replay of {source}"))),
-            "question = \"\"                           # yours: what is to be found out".to_owned(),
-            "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\""
-                .to_owned(),
-            String::new(),
-            "[target]".to_owned(),
-            format!("url = {}", text(&self.origin)),
-            String::new(),
-            "[load]".to_owned(),
-            format!(
-                "replay  = {}          # {} requests in {}",
-                text(offsets),
-                self.requests,
-                duration(self.length as f64 / 1e9)
-            ),
-            "warm_up = \"0s\"".to_owned(),
-            "steady_state = \"reported\"               # traffic of its own kind".to_owned(),
-            String::new(),
-            "[[operation]]".to_owned(),
-            "name    = \"request\"".to_owned(),
-            "http    = {}".to_owned(),
-            format!("targets = {{ file = {}, format = \"vegeta\" }}", text(requests)),
-        ];
-        out.push_str(&lines.join("\n"));
-        out.push('\n');
-        out
+        draft.add(DraftOperation {
+            name: "request".to_owned(),
+            origin: self.origin.clone(),
+            targets: Some(requests.to_owned()),
+            comments,
+            ..DraftOperation::default()
+        });
+        draft
     }
 }

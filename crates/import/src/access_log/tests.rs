@@ -105,7 +105,7 @@ fn hosts_of_a_log_are_kept() {
         ("http://b", 1, 0)
     );
     assert_eq!(summary.within, 1_000_000);
-    let experiment = summary.experiment("a.log", "r.txt", "o.csv");
+    let experiment = crate::write(&summary.draft("a.log", "r.txt", "o.csv"), "a.log");
     assert!(experiment.contains("url = \"http://b\""), "{experiment}");
     assert!(seems(&log) && seems(&line(0, "GET /")) && !seems("curl http://h/") && !seems(""));
 }

@@ -10,6 +10,8 @@ mod table;
 mod tests;
 mod words;
 
+use plan::target::without_credentials;
+
 use crate::draft::Draft;
 use crate::format::{Options, Unreadable};
 
@@ -36,7 +38,7 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
             continue;
         };
         for word in command.words.iter().filter(|word| word.is_expanded) {
-            let shown = crate::request::shown(&word.text);
+            let shown = without_credentials(&word.text);
             let what = format!("the shell would replace a part of {shown:?}; write its value");
             draft.note(word.line, what);
         }

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use plan::target::without_credentials;
 use url::form_urlencoded;
 
 use super::table::{
@@ -105,7 +106,7 @@ fn takes_value(flag: &str) -> bool {
 
 impl Request {
     fn name_address(&mut self, address: String, line: usize, draft: &mut Draft) {
-        let shown = request::shown(&address);
+        let shown = without_credentials(&address);
         if self.address.is_some() && !address.contains("://") {
             // Perhaps the value of an option that is not known.
             return draft.note(line, format!("{shown} beside an address is left out"));
@@ -119,7 +120,7 @@ impl Request {
                 line,
                 format!(
                     "{} stands beside another address; give it a curl of its own",
-                    request::shown(&first)
+                    without_credentials(&first)
                 ),
             );
         }
@@ -184,11 +185,11 @@ impl Request {
             return draft.note(line, "a curl without an address");
         };
         if self.is_unknown {
-            let shown = request::shown(address);
+            let shown = without_credentials(address);
             return draft.note(line, format!("only the shell knows the address {shown}"));
         }
-        let secrets = &mut draft.secrets;
-        let mut operation = match request::to(address, secrets) {
+        let credentials = &mut draft.credentials;
+        let mut operation = match request::to(address, credentials) {
             Ok(operation) => operation,
             Err(what) => return draft.note(line, what),
         };
@@ -196,19 +197,19 @@ impl Request {
             return;
         }
         for (name, value) in &self.headers {
-            request::add_header(&mut operation, name, value, secrets);
+            request::add_header(&mut operation, name, value, credentials);
         }
         if let Some(token) = &self.token {
             request::add_header(
                 &mut operation,
                 "authorization",
                 &format!("Bearer {token}"),
-                secrets,
+                credentials,
             );
         }
         if let Some(user) = &self.user {
             let basic = format!("Basic {}", STANDARD.encode(user));
-            request::add_header(&mut operation, "authorization", &basic, secrets);
+            request::add_header(&mut operation, "authorization", &basic, credentials);
         }
         operation.is_http2 = self.is_http2;
         let most = self.most_redirects.unwrap_or(FOLLOWED).min(100);
@@ -239,13 +240,13 @@ impl Request {
             (Some(texts), _) if self.is_get => {
                 let pairs = texts.join("&");
                 for (name, value) in form_urlencoded::parse(pairs.as_bytes()) {
-                    let value = draft.secrets.text(&name, &value);
+                    let value = draft.credentials.text(&name, &value);
                     operation.query.push((name.into_owned(), value));
                 }
             }
             (Some(texts), _) => {
                 self.add_type(operation, draft);
-                request::set_body(operation, &texts.join(separator), &mut draft.secrets);
+                request::set_body(operation, &texts.join(separator), &mut draft.credentials);
             }
             (None, [Data::File(file)]) => {
                 self.add_type(operation, draft);
@@ -259,7 +260,7 @@ impl Request {
     fn add_type(&self, operation: &mut DraftOperation, draft: &mut Draft) {
         let mut add = |name: &str, value: &str| {
             if operation.headers.iter().all(|(known, _)| known != name) {
-                request::add_header(operation, name, value, &mut draft.secrets);
+                request::add_header(operation, name, value, &mut draft.credentials);
             }
         };
         add("content-type", if self.is_json { "application/json" } else { FORM });
@@ -329,7 +330,7 @@ fn part(value: &str, with_files: bool, draft: &mut Draft) -> Option<(String, Par
             let kind = rest.split(';').find_map(|part| part.strip_prefix("type="));
             Part::File(file.to_owned(), kind.map(str::to_owned))
         }
-        None => Part::Text(draft.secrets.text(name, content)),
+        None => Part::Text(draft.credentials.text(name, content)),
     };
     Some((name.to_owned(), part))
 }

@@ -79,7 +79,7 @@ fn no_credential_is_written() {
     let draft = read(text, &Options::default()).unwrap();
     let written = write(&draft, "test");
     assert!(!written.contains("s3cret"), "{written}");
-    assert_eq!(draft.secrets.names().count(), 9, "{written}");
+    assert_eq!(draft.credentials.names().count(), 9, "{written}");
 }
 
 #[test]

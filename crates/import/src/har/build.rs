@@ -6,9 +6,9 @@ use url::Url;
 
 use super::body::{self, Content, RequestBody};
 use super::entry::{Entry, PostData};
+use crate::credentials::{Credentials, is_secret};
 use crate::draft::{Body, Draft, DraftOperation, Part, Status};
 use crate::request;
-use crate::secret::{Secrets, is_secret};
 use crate::text::Text;
 
 /// Header fields that a browser computes for each request, beside those that begin with `sec-`.
@@ -46,24 +46,24 @@ pub fn operation(
     });
     let numbers: Vec<_> = numbers.collect();
     draft
-        .secrets
+        .credentials
         .set_known(known.iter().map(|(k, v)| (k.clone(), v.clone())).chain(numbers).collect());
-    let secrets = &mut draft.secrets;
-    let mut operation = request::to(first.url.as_str(), secrets)?;
-    path(&mut operation, &first.url, &known, secrets);
+    let credentials = &mut draft.credentials;
+    let mut operation = request::to(first.url.as_str(), credentials)?;
+    path(&mut operation, &first.url, &known, credentials);
     operation.method = first.method.clone();
     let version = first.version();
     // A recording over HTTP/3 is the same site over HTTP/2.
     operation.is_http2 =
         ["h2", "h3", "http/2", "http/3"].iter().any(|begin| version.starts_with(begin));
     for (name, value) in first.headers() {
-        header(&mut operation, name, value, &known, secrets);
+        header(&mut operation, name, value, &known, credentials);
     }
     body(&mut operation, first, &known, draft);
     if matches!(last.status, 300..=303 | 305..=599) {
         operation.expect.status = vec![Status::Code(last.status)];
     }
-    draft.secrets.set_known(HashMap::new());
+    draft.credentials.set_known(HashMap::new());
     Ok(operation)
 }
 
@@ -72,14 +72,14 @@ fn path(
     operation: &mut DraftOperation,
     url: &Url,
     known: &HashMap<String, Text>,
-    secrets: &mut Secrets,
+    credentials: &mut Credentials,
 ) {
     let mut plain = Vec::new();
     let mut parts = Vec::new();
     for part in url.path().split('/') {
         let text = match known.get(part) {
             Some(placeholder) => placeholder.as_str().to_owned(),
-            None => secrets.hide_guarded("path", Text::literal(part).as_str()),
+            None => credentials.hide_guarded("path", Text::literal(part).as_str()),
         };
         if text == Text::literal(part).as_str() {
             plain.push(part);
@@ -95,14 +95,14 @@ fn header(
     name: &str,
     value: &str,
     known: &HashMap<String, Text>,
-    secrets: &mut Secrets,
+    credentials: &mut Credentials,
 ) {
     let lower = name.to_ascii_lowercase();
     if COMPUTED.contains(&lower.as_str()) || lower.starts_with("sec-") {
         return;
     }
     if lower == "referer" {
-        request::push_header(operation, lower, referer(value, known, secrets));
+        request::push_header(operation, lower, referer(value, known, credentials));
         return;
     }
     if lower == "authorization"
@@ -114,12 +114,12 @@ fn header(
         operation.headers.push((lower, Text::template(text)));
         return;
     }
-    request::add_header(operation, name, value, secrets);
+    request::add_header(operation, name, value, credentials);
 }
 
 /// The address of the page that a request was sent from, with placeholders where values come from answers.
-fn referer(value: &str, known: &HashMap<String, Text>, secrets: &mut Secrets) -> Text {
-    let Ok(url) = Url::parse(value) else { return secrets.text("referer", value) };
+fn referer(value: &str, known: &HashMap<String, Text>, credentials: &mut Credentials) -> Text {
+    let Ok(url) = Url::parse(value) else { return credentials.text("referer", value) };
     let mut text = url.origin().ascii_serialization();
     for part in url.path().split('/').skip(1) {
         text.push('/');
@@ -135,7 +135,7 @@ fn referer(value: &str, known: &HashMap<String, Text>, secrets: &mut Secrets) ->
         let decoded = decoded.map(|(_, value)| value.into_owned()).unwrap_or_default();
         let is_replaced = known.contains_key(&decoded) || (is_secret(name) && !raw.is_empty());
         let value = match is_replaced {
-            true => secrets.text(name, &decoded),
+            true => credentials.text(name, &decoded),
             false => Text::literal(raw),
         };
         text.push_str(&format!("{before}{}", Text::literal(name).as_str()));
@@ -144,7 +144,7 @@ fn referer(value: &str, known: &HashMap<String, Text>, secrets: &mut Secrets) ->
         }
         before = '&';
     }
-    Text::template(secrets.hide_guarded("referer", &text))
+    Text::template(credentials.hide_guarded("referer", &text))
 }
 
 fn body(
@@ -154,7 +154,7 @@ fn body(
     draft: &mut Draft,
 ) {
     let posted = entry.post_data();
-    let secrets = &mut draft.secrets;
+    let credentials = &mut draft.credentials;
     let kind_at = operation.headers.iter().position(|(name, _)| name == "content-type");
     if kind_at.is_none() && !posted.mime.is_empty() && !posted.text.is_empty() {
         operation.headers.push(("content-type".to_owned(), Text::literal(posted.mime)));
@@ -169,7 +169,7 @@ fn body(
         }
         RequestBody::Form(pairs) => {
             let hidden = pairs.into_iter().map(|(name, value)| {
-                let value = secrets.text(&name, &value);
+                let value = credentials.text(&name, &value);
                 (name, value)
             });
             operation.body = Body::Form(hidden.collect());
@@ -179,11 +179,11 @@ fn body(
             multipart(operation, fields, draft);
             true
         }
-        RequestBody::Json(value) => json(operation, &posted, value, known, secrets),
+        RequestBody::Json(value) => json(operation, &posted, value, known, credentials),
         RequestBody::Text => {
-            request::set_body(operation, posted.text, secrets);
+            request::set_body(operation, posted.text, credentials);
             if let Body::Text(text) = &operation.body {
-                let hidden = secrets.hide_guarded("body", text.as_str());
+                let hidden = credentials.hide_guarded("body", text.as_str());
                 operation.body = Body::Text(Text::template(hidden));
             }
             false
@@ -200,11 +200,11 @@ fn json(
     posted: &PostData<'_>,
     value: serde_json::Value,
     known: &HashMap<String, Text>,
-    secrets: &mut Secrets,
+    credentials: &mut Credentials,
 ) -> bool {
     let mut has_number = false;
     let marked = marked(value.clone(), known, &mut has_number);
-    let hidden = secrets.json("", marked);
+    let hidden = credentials.json("", marked);
     if posted.essence() == "application/json" && !has_number && !request::has_null(&value) {
         operation.body = Body::Json(hidden);
         return true;
@@ -217,7 +217,7 @@ fn json(
             text.replace("\"\\u0001", "").replace("\\u0001\"", "")
         }
     };
-    operation.body = Body::Text(Text::template(secrets.hide_guarded("body", &text)));
+    operation.body = Body::Text(Text::template(credentials.hide_guarded("body", &text)));
     false
 }
 
@@ -254,7 +254,7 @@ fn multipart(operation: &mut DraftOperation, fields: Vec<body::Field>, draft: &m
             continue;
         }
         let part = match field.content {
-            Content::Text(text) => Part::Text(draft.secrets.text(&field.name, &text)),
+            Content::Text(text) => Part::Text(draft.credentials.text(&field.name, &text)),
             Content::File(file) if file.is_empty() => {
                 let what = format!("the part {} of {}", field.name, operation.name);
                 draft.note(None, format!("{what} is left out: no file was chosen"));

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use url::Url;
 
-use super::time;
 use crate::draft::Draft;
+use crate::stamp;
 
 /// A request and its answer, with times in milliseconds.
 pub struct Entry<'a> {
@@ -63,7 +63,8 @@ fn read(value: &Value, is_firefox: bool) -> Result<(Entry<'_>, bool), &'static s
     if method.is_empty() || !method.bytes().all(is_token) {
         return Err("its request.method is no method");
     }
-    let start = value["startedDateTime"].as_str().and_then(time::parse);
+    let start = value["startedDateTime"].as_str().and_then(|text| stamp::iso(text.trim()));
+    let start = start.map(|stamp| stamp.at as f64 / 1e6);
     let time = value["time"].as_f64().filter(|time| time.is_finite()).unwrap_or_default();
     let purpose = value["_resourceType"].as_str().unwrap_or_default().to_ascii_lowercase();
     // Firefox has the key for answers from its cache only; other browsers say so in fields of their own.

@@ -14,7 +14,6 @@ mod redirect;
 mod select;
 #[cfg(test)]
 mod tests;
-mod time;
 mod timeline;
 mod values;
 mod visit;

@@ -1,10 +1,9 @@
 //! Steps of a visit: which requests begin at the same time, and how long a person pauses between them.
 
-use crate::draft::DraftStep;
+use crate::draft::{DraftStep, MOST_STEPS};
 
-/// Requests that a step begins at the same time at most, and steps of a journey at most.
+/// Requests that a step begins at the same time, at most.
 const MOST_TOGETHER: usize = 6;
-const MOST_STEPS: usize = 100;
 /// Shorter pauses are the browser's own; longer ones are cut. In milliseconds.
 const SHORTEST_PAUSE: f64 = 200.0;
 const LONGEST_PAUSE: f64 = 60_000.0;

@@ -8,7 +8,7 @@ use url::Url;
 use super::answers::{self, Answers, Source};
 use super::body::{self, Content, RequestBody};
 use super::entry::Entry;
-use crate::secret::{is_random, is_secret};
+use crate::credentials::{is_random, is_secret};
 
 /// Shorter values occur by chance, longer ones cannot be captured. In bytes.
 const SHORTEST: usize = 6;

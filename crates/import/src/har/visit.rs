@@ -8,15 +8,13 @@ use super::entry::Entry;
 use super::redirect::Chain;
 use super::timeline::{Span, Timeline};
 use super::values::{Candidate, Values};
-use crate::draft::{Draft, DraftJourney, DraftOperation};
+use crate::draft::{Draft, DraftJourney, DraftOperation, value_name};
 use crate::text::Text;
 
 /// Sources of a value that are tried.
 const TRIED: usize = 5;
 /// Operations that use a value, as far as they are named.
 const USERS_NAMED: usize = 5;
-/// Longer names of captures are cut.
-const LONGEST_NAME: usize = 40;
 
 /// A captured value: the place of its operation, and its name there.
 type Captured = (usize, String);
@@ -46,7 +44,7 @@ struct Visit<'a, 'e> {
 
 /// Adds the operations and the journey of these entries.
 pub fn add(entries: &[Entry<'_>], chains: &[Chain], values: &Values, draft: &mut Draft) {
-    draft.secrets.guard(values.guarded.iter().cloned());
+    draft.credentials.guard(values.guarded.iter().cloned());
     let mut visit = Visit {
         entries,
         values,
@@ -210,9 +208,5 @@ fn capture_name(key: &str) -> String {
     if lower.contains("csrf") || lower.contains("xsrf") {
         return "csrf".to_owned();
     }
-    let plain = lower.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
-    let name: String = words.join("_").chars().take(LONGEST_NAME).collect();
-    let is_free = name != "all" && name.starts_with(|first: char| first.is_ascii_lowercase());
-    if is_free { name } else { format!("value_{name}").trim_end_matches('_').to_owned() }
+    value_name(key)
 }

@@ -55,7 +55,7 @@ fn add(
         masks.mask(&text, |name| variables.placeholder(name, block.line, &mut used, draft))
     };
     let address = masked(&block.address, draft);
-    let mut operation = match request::to(&address, &mut draft.secrets) {
+    let mut operation = match request::to(&address, &mut draft.credentials) {
         Ok(operation) => operation,
         Err(what) => {
             draft.note(block.line, masks.unmask(&what));
@@ -67,7 +67,7 @@ fn add(
     }
     for (name, value) in &block.headers {
         let value = masked(value, draft);
-        request::add_header(&mut operation, name, &value, &mut draft.secrets);
+        request::add_header(&mut operation, name, &value, &mut draft.credentials);
     }
     match &block.content {
         Content::Empty => {}
@@ -79,7 +79,7 @@ fn add(
             // A form may be written on several lines.
             let text = if is_form { text.replace(['\r', '\n'], "") } else { text.clone() };
             let text = masked(&text, draft);
-            request::set_body(&mut operation, &text, &mut draft.secrets);
+            request::set_body(&mut operation, &text, &mut draft.credentials);
         }
     }
     operation.method = block.method.to_owned();

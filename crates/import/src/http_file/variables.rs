@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::Block;
-use crate::draft::{Capture, Draft};
-use crate::secret;
-
-/// Variables in a value that itself is one, at most.
-const DEPTH: usize = 8;
+use crate::braces;
+use crate::credentials;
+use crate::draft::{Capture, Draft, value_name};
 
 /// What is known of the file's variables.
 #[derive(Debug, Default)]
@@ -29,33 +27,15 @@ impl Variables {
         let pairs = lines.filter_map(|line| line.split_once('='));
         let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         // A credential comes from the environment, as all variables without a value do.
-        let is_open =
-            |(name, value): &(String, String)| !secret::is_secret(name) || value.contains("{{");
+        let is_open = |(name, value): &(String, String)| {
+            !credentials::is_secret(name) || value.contains("{{")
+        };
         Self { values: pairs.filter(is_open).collect(), ..Self::default() }
     }
 
     /// The text with the values of the file in their places.
     pub(super) fn filled(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for _ in 0..DEPTH {
-            let mut next = String::new();
-            let mut rest = text.as_str();
-            while let Some((before, after)) = rest.split_once("{{") {
-                let Some((name, behind)) = after.split_once("}}") else { break };
-                next.push_str(before);
-                match self.values.get(name.trim()) {
-                    Some(value) => next.push_str(value),
-                    None => next.push_str(&format!("{{{{{name}}}}}")),
-                }
-                rest = behind;
-            }
-            next.push_str(rest);
-            if next == text || next.len() > LONGEST {
-                break;
-            }
-            text = next;
-        }
-        text
+        braces::expanded(text, |name| self.values.get(name).cloned())
     }
 
     /// The placeholder for a variable. What it captures goes to `used`: the operation, the value's name, its place.
@@ -75,7 +55,7 @@ impl Variables {
         }
         let captured = self.of_answer(name).or_else(|| {
             let (place, capture) = self.captured.get(name)?.clone();
-            Some((place, plain(name), capture))
+            Some((place, value_name(name), capture))
         });
         if let Some((place, value, capture)) = captured {
             let placeholder = format!("{{{{{}.{value}}}}}", draft.operations[place].name);
@@ -85,7 +65,7 @@ impl Variables {
         if self.set.contains(name) {
             draft.note(line, format!("{{{{{name}}}}} is used before an answer has set it"));
         }
-        Some(format!("{{{{env.{}}}}}", secret::variable(name)))
+        Some(format!("{{{{env.{}}}}}", credentials::variable(name)))
     }
 
     /// `login.response.body.$.token`, `login.response.headers.Location`
@@ -94,10 +74,10 @@ impl Variables {
         let place = *self.answers.get(request)?;
         let (part, path) = rest.split_once('.').unwrap_or((rest, ""));
         match part {
-            "headers" => Some((place, plain(path), Capture::Header(path.to_owned(), None))),
+            "headers" => Some((place, value_name(path), Capture::Header(path.to_owned(), None))),
             "body" => {
                 let bare = path.trim_start_matches(['$', '.']);
-                let value = if bare.is_empty() { "body".to_owned() } else { plain(bare) };
+                let value = if bare.is_empty() { "body".to_owned() } else { value_name(bare) };
                 Some((place, value, Capture::at(path)))
             }
             _ => None,
@@ -115,9 +95,6 @@ impl Variables {
     }
 }
 
-/// Longer texts come from variables that hold each other.
-const LONGEST: usize = 1 << 20;
-
 /// What the editors themselves give.
 fn built_in(name: &str) -> Option<String> {
     let mut words = name.split_whitespace();
@@ -129,20 +106,7 @@ fn built_in(name: &str) -> Option<String> {
             (least >= 0 && behind > least)
                 .then(|| format!("{{{{random {least}..{}}}}}", behind - 1))
         }
-        "processEnv" | "dotenv" => Some(crate::hurl::environment(words.next()?)),
+        "processEnv" | "dotenv" => Some(credentials::environment(words.next()?)),
         _ => None,
-    }
-}
-
-/// The name of a captured value.
-fn plain(path: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    let name: String = path.chars().map(letter).collect();
-    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
-    let name = words.join("_");
-    if name.starts_with(|first: char| first.is_ascii_lowercase()) {
-        name
-    } else {
-        format!("value_{name}")
     }
 }

@@ -9,11 +9,11 @@ mod entry;
 
 use std::collections::BTreeMap;
 
-use crate::draft::{Auth, Body, Capture, Draft, DraftJourney, DraftStep, Part};
+use crate::draft::{Auth, Body, Capture, Draft, DraftJourney, DraftStep, Part, value_name};
 use crate::format::{Options, Unreadable};
 use crate::masks::{Masks, UNKNOWN};
 use crate::text::Text;
-use crate::{request, secret};
+use crate::{credentials, request};
 use entry::{Content, Entry, Line, Section};
 
 /// Redirects that Hurl follows unless it is told otherwise.
@@ -68,7 +68,7 @@ impl Reader {
         }
         let mut masks = Masks::default();
         let address = self.masked(entry.address, entry.line, &mut masks);
-        let mut operation = match request::to(&address, &mut self.draft.secrets) {
+        let mut operation = match request::to(&address, &mut self.draft.credentials) {
             Ok(operation) => operation,
             Err(what) => {
                 self.draft.note(entry.line, masks.unmask(&what));
@@ -80,7 +80,7 @@ impl Reader {
         }
         for line in &entry.headers {
             if let Some((name, value)) = self.pair(*line, &mut masks) {
-                request::add_header(&mut operation, &name, &value, &mut self.draft.secrets);
+                request::add_header(&mut operation, &name, &value, &mut self.draft.credentials);
             }
         }
         for section in &entry.sections {
@@ -94,10 +94,10 @@ impl Reader {
             self.draft.note(entry.line, format!("the host {host}: {UNKNOWN} stands in its place"));
         }
         operation.captures =
-            captures.iter().map(|(name, one)| (plain(name), one.clone())).collect();
+            captures.iter().map(|(name, one)| (value_name(name), one.clone())).collect();
         let place = self.draft.add(operation);
         for (name, _) in captures {
-            self.captured.insert(name.clone(), (place, plain(&name)));
+            self.captured.insert(name.clone(), (place, value_name(&name)));
         }
         Some(place)
     }
@@ -114,12 +114,12 @@ impl Reader {
             }
             match name.split_once(' ').unwrap_or((name, "")) {
                 ("newUuid", _) => Some("{{uuid}}".to_owned()),
-                ("getEnv", name) => Some(environment(name)),
+                ("getEnv", name) => Some(credentials::environment(name)),
                 ("newDate", _) => {
                     draft.note(line, "{{newDate}} has no placeholder");
                     None
                 }
-                _ => Some(format!("{{{{env.{}}}}}", secret::variable(name))),
+                _ => Some(format!("{{{{env.{}}}}}", credentials::variable(name))),
             }
         })
     }
@@ -139,9 +139,10 @@ impl Reader {
     ) {
         let lines = section.lines.iter().copied();
         let pairs: Vec<_> = lines.filter_map(|line| self.pair(line, masks)).collect();
-        let secrets = &mut self.draft.secrets;
+        let credentials = &mut self.draft.credentials;
         let mut texts = || -> Vec<(String, Text)> {
-            let text = |(name, value): &(String, String)| (name.clone(), secrets.text(name, value));
+            let text =
+                |(name, value): &(String, String)| (name.clone(), credentials.text(name, value));
             pairs.iter().map(text).collect()
         };
         match section.name {
@@ -151,20 +152,20 @@ impl Reader {
                 let part = |(name, value): &(String, String)| {
                     (
                         name.clone(),
-                        part(value).unwrap_or_else(|| Part::Text(secrets.text(name, value))),
+                        part(value).unwrap_or_else(|| Part::Text(credentials.text(name, value))),
                     )
                 };
                 operation.body = Body::Multipart(pairs.iter().map(part).collect());
             }
             "BasicAuth" => {
                 operation.auth = pairs.first().map(|(user, password)| {
-                    Auth::Basic(Text::literal(user), secrets.hide("password", password))
+                    Auth::Basic(Text::literal(user), credentials.hide("password", password))
                 });
             }
             "Cookies" => {
-                let cookies = pairs
-                    .iter()
-                    .map(|(name, value)| format!("{name}={}", secrets.text(name, value).as_str()));
+                let cookies = pairs.iter().map(|(name, value)| {
+                    format!("{name}={}", credentials.text(name, value).as_str())
+                });
                 let cookies: Vec<String> = cookies.collect();
                 operation.headers.push(("cookie".to_owned(), Text::template(cookies.join("; "))));
             }
@@ -187,7 +188,7 @@ impl Reader {
                     operation.headers.push(("content-type".to_owned(), Text::literal(kind)));
                 }
                 let text = self.masked(text, entry.line, masks);
-                request::set_body(operation, &text, &mut self.draft.secrets);
+                request::set_body(operation, &text, &mut self.draft.credentials);
             }
             Content::Unknown(line) => self.draft.note(*line, "a body in base64 or hex is left out"),
         }
@@ -201,7 +202,8 @@ impl Reader {
             ("variable", pair) => {
                 // A credential comes from the environment, as all variables without a value do.
                 let pair = pair.split_once('=');
-                if let Some((name, value)) = pair.filter(|(name, _)| !secret::is_secret(name)) {
+                if let Some((name, value)) = pair.filter(|(name, _)| !credentials::is_secret(name))
+                {
                     let value = value.trim().trim_matches('"');
                     self.given.insert(name.trim().to_owned(), value.to_owned());
                 }
@@ -217,28 +219,12 @@ impl Reader {
     }
 }
 
-/// The placeholder of a variable of the environment that the source names.
-pub(crate) fn environment(name: &str) -> String {
-    let name = name.trim().trim_matches(['"', '%']);
-    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    match is_name {
-        true => format!("{{{{env.{name}}}}}"),
-        false => format!("{{{{env.{}}}}}", secret::variable(name)),
-    }
-}
-
 /// The file of `file,name; type`.
 fn part(value: &str) -> Option<Part> {
     let file = value.strip_prefix("file,")?;
     let (file, kind) = file.split_once(';').unwrap_or((file, ""));
     let kind = Some(kind.trim()).filter(|kind| !kind.is_empty());
     Some(Part::File(file.trim().to_owned(), kind.map(str::to_owned)))
-}
-
-/// The name of a captured value.
-fn plain(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    name.chars().map(letter).collect()
 }
 
 /// The captures of an answer, by variable.

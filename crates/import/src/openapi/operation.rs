@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::document::{Document, reference};
 use super::schema::{MOST, Values};
 use super::{parameter, security, server};
+use crate::credentials::Credentials;
 use crate::draft::{Draft, DraftOperation, Expect, Status};
 use crate::format::Options;
-use crate::secret::Secrets;
 
 /// Methods that change data.
 const CHANGING: [&str; 4] = ["post", "put", "patch", "delete"];
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         }
         let own = [source.get("servers"), item.get("servers"), self.document.root.get("servers")];
         let servers = own.into_iter().flatten().find(|one| one.get(0).is_some());
-        let (mut operation, note) = server::to(servers, &mut draft.secrets);
+        let (mut operation, note) = server::to(servers, &mut draft.credentials);
         if !self.wanted.wants(&operation.origin) {
             return;
         }
@@ -54,8 +54,9 @@ impl<'a> Reader<'a> {
         };
         operation.method = method.to_ascii_uppercase();
         comments(&mut operation, method, source);
-        let mut notes = security::add(self.document, source, &mut operation, &mut draft.secrets);
-        notes.extend(self.fill(&mut operation, path, [item, source], &mut draft.secrets));
+        let mut notes =
+            security::add(self.document, source, &mut operation, &mut draft.credentials);
+        notes.extend(self.fill(&mut operation, path, [item, source], &mut draft.credentials));
         operation.expect = expect(source);
         for note in notes {
             draft.note(None, format!("{place}: {note}"));
@@ -69,10 +70,10 @@ impl<'a> Reader<'a> {
         operation: &mut DraftOperation,
         path: &str,
         [item, source]: [&'a Value; 2],
-        secrets: &mut Secrets,
+        credentials: &mut Credentials,
     ) -> Vec<String> {
         let most = self.left.min(MOST);
-        let mut values = Values::new(self.document, secrets, most);
+        let mut values = Values::new(self.document, credentials, most);
         let parameters = parameters(&mut values, item, source);
         parameter::add(&mut values, operation, path, &parameters);
         if let Some(body) = source.get("requestBody") {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::schema::Values;
+use crate::credentials::is_secret;
 use crate::draft::DraftOperation;
 use crate::request;
-use crate::secret::is_secret;
 use crate::text::Text;
 
 /// Header fields that parameters do not describe.
@@ -153,7 +153,7 @@ fn header(values: &mut Values<'_>, operation: &mut DraftOperation, name: &str, v
     let clean: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     // Examples hide credentials by their names; a made value is none yet.
     let text = match is_secret(&lower) && !clean.contains("{{") {
-        true => values.secrets.hide(&lower, &clean),
+        true => values.credentials.hide(&lower, &clean),
         false => Text::template(clean),
     };
     operation.headers.push((lower, text));

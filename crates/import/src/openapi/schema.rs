@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::document::{Document, reference};
 use super::pattern;
-use crate::secret::Secrets;
+use crate::credentials::Credentials;
 
 /// How deep a value nests at most.
 const DEEPEST: usize = 64;
@@ -20,7 +20,7 @@ const MOST_ELEMENTS: u64 = 100;
 /// Makes values.
 pub(super) struct Values<'a> {
     pub document: &'a Document,
-    pub secrets: &'a mut Secrets,
+    pub credentials: &'a mut Credentials,
     /// What may still be spent.
     pub left: usize,
     /// What could not be said.
@@ -39,9 +39,9 @@ struct Shape<'a> {
 }
 
 impl<'a> Values<'a> {
-    pub fn new(document: &'a Document, secrets: &'a mut Secrets, left: usize) -> Self {
+    pub fn new(document: &'a Document, credentials: &'a mut Credentials, left: usize) -> Self {
         let (notes, under_way) = (BTreeSet::new(), Vec::new());
-        Self { document, secrets, left, notes, under_way, depth: 0 }
+        Self { document, credentials, left, notes, under_way, depth: 0 }
     }
 
     /// Whether the cost can be paid; what cannot be paid is noted once.
@@ -57,7 +57,7 @@ impl<'a> Values<'a> {
     /// An example of the source: without null, with its credentials hidden.
     pub fn example(&mut self, key: &str, value: &Value) -> Option<Value> {
         let plain = self.without_null(value)?;
-        Some(self.secrets.json(key, plain))
+        Some(self.credentials.json(key, plain))
     }
 
     fn without_null(&mut self, value: &Value) -> Option<Value> {
@@ -187,7 +187,7 @@ impl<'a> Values<'a> {
         }
         for &name in &shape.required {
             if !shape.properties.contains_key(name) && self.pay(1) {
-                made.insert(name.to_owned(), self.secrets.json(name, "text".into()));
+                made.insert(name.to_owned(), self.credentials.json(name, "text".into()));
             }
         }
         Some(Value::Object(made))
@@ -215,7 +215,7 @@ impl<'a> Values<'a> {
             "uuid" => return "{{uuid}}".into(),
             "password" => {
                 return self
-                    .secrets
+                    .credentials
                     .variable(if key.is_empty() { "password" } else { key })
                     .as_str()
                     .into();
@@ -236,15 +236,15 @@ impl<'a> Values<'a> {
         if !known.is_empty() {
             return known.into();
         }
-        if crate::secret::is_secret(key) {
-            return self.secrets.variable(key).as_str().into();
+        if crate::credentials::is_secret(key) {
+            return self.credentials.variable(key).as_str().into();
         }
         let limit = |word| shape.keys.get(word).and_then(|value| value.as_u64());
         let (least, most) =
             (limit("minLength").unwrap_or(0), limit("maxLength").unwrap_or(u64::MAX));
         if let Some(wanted) = word("pattern") {
             match pattern::text(wanted, least.min(LONGEST) as usize) {
-                Some(text) => return self.secrets.json("", text.into()),
+                Some(text) => return self.credentials.json("", text.into()),
                 None => {
                     let short: String = wanted.chars().take(60).collect();
                     self.notes

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::document::Document;
+use crate::credentials::Credentials;
 use crate::draft::{Auth, DraftOperation};
 use crate::request;
-use crate::secret::Secrets;
 
 /// Adds the first way to be let in; what cannot be said.
 pub(super) fn add(
     document: &Document,
     source: &Value,
     operation: &mut DraftOperation,
-    secrets: &mut Secrets,
+    credentials: &mut Credentials,
 ) -> Vec<String> {
     let own = source.get("security").or_else(|| document.root.get("security"));
     let ways = own.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -30,7 +30,7 @@ pub(super) fn add(
     let mut notes = Vec::new();
     for (name, scopes) in way {
         match scheme(name) {
-            Some(found) if is_known(found) => add_one(found, scopes, operation, secrets),
+            Some(found) if is_known(found) => add_one(found, scopes, operation, credentials),
             Some(found) => {
                 let kind = found["scheme"].as_str().or_else(|| found["type"].as_str());
                 notes.push(format!(
@@ -60,11 +60,16 @@ fn http_scheme(scheme: &Value) -> String {
     scheme["scheme"].as_str().unwrap_or_default().to_ascii_lowercase()
 }
 
-fn add_one(scheme: &Value, scopes: &Value, operation: &mut DraftOperation, secrets: &mut Secrets) {
+fn add_one(
+    scheme: &Value,
+    scopes: &Value,
+    operation: &mut DraftOperation,
+    credentials: &mut Credentials,
+) {
     match scheme["type"].as_str().unwrap_or_default() {
         "apiKey" => {
             let name = scheme["name"].as_str().unwrap_or_default();
-            let value = secrets.variable(name);
+            let value = credentials.variable(name);
             match scheme["in"].as_str().unwrap_or_default() {
                 "query" => operation.query.push((name.to_owned(), value)),
                 "cookie" => {
@@ -77,10 +82,10 @@ fn add_one(scheme: &Value, scopes: &Value, operation: &mut DraftOperation, secre
             }
         }
         "http" if http_scheme(scheme) == "basic" => {
-            let user = secrets.variable("user");
-            operation.auth = Some(Auth::Basic(user, secrets.variable("password")));
+            let user = credentials.variable("user");
+            operation.auth = Some(Auth::Basic(user, credentials.variable("password")));
         }
-        "http" => operation.auth = Some(Auth::Bearer(secrets.variable("token"))),
+        "http" => operation.auth = Some(Auth::Bearer(credentials.variable("token"))),
         _ => {
             let names: Vec<&str> =
                 scopes.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -91,7 +96,7 @@ fn add_one(scheme: &Value, scopes: &Value, operation: &mut DraftOperation, secre
             operation
                 .comments
                 .push(format!("TOKEN is an access token{scopes}: get one before a run"));
-            operation.auth = Some(Auth::Bearer(secrets.variable("token")));
+            operation.auth = Some(Auth::Bearer(credentials.variable("token")));
         }
     }
 }

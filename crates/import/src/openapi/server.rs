@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::credentials::Credentials;
 use crate::draft::DraftOperation;
 use crate::request;
-use crate::secret::Secrets;
 
 /// The place of a description that names none.
 const LOCAL: &str = "http://127.0.0.1:8080";
@@ -15,13 +15,13 @@ const LONGEST: usize = 1_000;
 /// An operation to the first server, and a note if its address is the user's to fill in.
 pub(super) fn to(
     servers: Option<&Value>,
-    secrets: &mut Secrets,
+    credentials: &mut Credentials,
 ) -> (DraftOperation, Option<String>) {
     let server = servers.and_then(|servers| servers.get(0));
     let address = server.and_then(|server| server["url"].as_str()).unwrap_or("/");
     let filled = filled(address, server.and_then(|server| server.get("variables")));
     let is_whole = filled.contains("://") && !filled.contains('{');
-    if let Some(operation) = is_whole.then(|| request::to(&filled, secrets).ok()).flatten() {
+    if let Some(operation) = is_whole.then(|| request::to(&filled, credentials).ok()).flatten() {
         return (operation, None);
     }
     let note =
@@ -29,7 +29,7 @@ pub(super) fn to(
     let base = format!("/{}", filled.trim_start_matches('/'));
     let is_path = !filled.contains("://") && !filled.contains('{');
     let whole = format!("{LOCAL}{}", if is_path { base.as_str() } else { "/" });
-    let local = request::to(&whole, secrets).or_else(|_| request::to(LOCAL, secrets));
+    let local = request::to(&whole, credentials).or_else(|_| request::to(LOCAL, credentials));
     (local.unwrap_or_default(), Some(note))
 }
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::variables::{Piece, Variables, pieces};
+use super::variables::Variables;
+use crate::braces::{Piece, pieces};
 use crate::draft::{Draft, DraftOperation};
 use crate::request;
 use crate::text::Text;
@@ -102,14 +103,14 @@ fn origin(
             true => error,
             false => format!("{place:?} is no address of http or https"),
         };
-        return request::to(text, &mut draft.secrets).map_err(no_address);
+        return request::to(text, &mut draft.credentials).map_err(no_address);
     }
     let known = place.to_owned();
     if !variables.noted.contains(&known) {
         draft.note(None, format!("the address {place} is yours to fill in: {LOCAL} stands for it"));
         variables.noted.push(known);
     }
-    request::to(LOCAL, &mut draft.secrets)
+    request::to(LOCAL, &mut draft.credentials)
 }
 
 /// The path with its variables, `:name` among them.
@@ -131,6 +132,7 @@ fn filled(path: &str, url: &Value, variables: &mut Variables, draft: &mut Draft)
             match piece {
                 Piece::Literal(text) => out.push_str(&request::encoded(text, value.is_some())),
                 Piece::Variable(name) => {
+                    let name = name.trim();
                     let text = variables.text("", &format!("{{{{{name}}}}}"), draft);
                     out.push_str(text.as_str());
                 }

@@ -53,7 +53,7 @@ pub(super) fn add(
 /// A credential, or a variable if there is none.
 fn or_variable(key: &str, text: &str, variables: &mut Variables, draft: &mut Draft) -> Text {
     match text.is_empty() {
-        true => draft.secrets.variable(key),
+        true => draft.credentials.variable(key),
         false => variables.credential(key, text, draft),
     }
 }

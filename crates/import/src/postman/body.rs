@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::variables::Variables;
+use crate::credentials::is_secret;
 use crate::draft::{Body, Draft, DraftOperation, Part};
 use crate::request::has_null;
-use crate::secret::is_secret;
 use crate::text::Text;
 
 /// Stands around a variable that is no text in JSON.
@@ -156,7 +156,7 @@ fn filled(key: &str, value: Value, variables: &mut Variables, draft: &mut Draft)
             }
         }
         Value::Number(number) if is_secret(key) => {
-            draft.secrets.hide(key, &number.to_string()).as_str().into()
+            draft.credentials.hide(key, &number.to_string()).as_str().into()
         }
         Value::Array(values) => {
             values.into_iter().map(|one| filled(key, one, variables, draft)).collect()
@@ -250,7 +250,7 @@ fn hidden_pairs(text: &str, draft: &mut Draft) -> String {
         let end = value.find(['"', '\'', '<', '&', ',', '\n', '\r', '}']).unwrap_or(value.len());
         out.push_str(&rest[..gap]);
         if end > 0 && !value.starts_with("{{") {
-            let hidden = draft.secrets.hide(name, &value[..end]);
+            let hidden = draft.credentials.hide(name, &value[..end]);
             out.push_str(&format!("{MARK}{}{MARK}", hidden.as_str()));
             rest = &value[end..];
         } else {

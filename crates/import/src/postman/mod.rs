@@ -24,8 +24,6 @@ use crate::format::{Options, Unreadable};
 
 /// How much of a text that is no JSON is looked at.
 const HEAD: usize = 4_096;
-/// The most steps that a journey may have.
-const MOST_STEPS: usize = 100;
 
 /// What tells a collection from other JSON.
 #[derive(Deserialize)]
@@ -133,11 +131,6 @@ fn add_journey(variables: &Variables, draft: &mut Draft) {
     if !variables.has_captures {
         return;
     }
-    let count = draft.operations.len();
-    if count > MOST_STEPS {
-        let what = "a journey has at most 100 steps: divide it, or leave requests out";
-        draft.note(None, format!("the collection has {count} requests in a row; {what}"));
-    }
-    let steps = (0..count).map(|place| DraftStep::Do(vec![place])).collect();
+    let steps = (0..draft.operations.len()).map(|place| DraftStep::Do(vec![place])).collect();
     draft.add_journey(DraftJourney { name: "collection".to_owned(), steps, weight: None });
 }

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::variables::{Piece, Variables, pieces};
+use super::variables::Variables;
 use super::{address, auth, body, script};
+use crate::braces::{Piece, pieces};
+use crate::credentials::Credentials;
 use crate::draft::{Auth, Body, Draft, DraftOperation, Part};
 use crate::format::Options;
 use crate::request;
-use crate::secret::Secrets;
 use crate::text::Text;
 
 /// A request with what it inherits.
@@ -116,7 +117,7 @@ fn add_header(
     draft: &mut Draft,
 ) {
     if !value.contains("{{") {
-        return request::add_header(operation, name, value, &mut draft.secrets);
+        return request::add_header(operation, name, value, &mut draft.credentials);
     }
     let lower = name.to_ascii_lowercase();
     if request::is_computed(&lower) {
@@ -133,8 +134,8 @@ fn add_header(
 
 /// Replaces credentials that stand in other texts as well, now that all of them are known.
 pub(super) fn redact(draft: &mut Draft) {
-    let Draft { operations, secrets, .. } = draft;
-    let clean = |text: &mut Text| *text = redacted(text, secrets);
+    let Draft { operations, credentials, .. } = draft;
+    let clean = |text: &mut Text| *text = redacted(text, credentials);
     for operation in operations {
         clean(&mut operation.path);
         operation.query.iter_mut().for_each(|(_, value)| clean(value));
@@ -146,7 +147,7 @@ pub(super) fn redact(draft: &mut Draft) {
         match &mut operation.body {
             Body::Empty | Body::File(_) => {}
             Body::Text(text) => clean(text),
-            Body::Json(value) => redact_json(value, secrets),
+            Body::Json(value) => redact_json(value, credentials),
             Body::Form(pairs) => pairs.iter_mut().for_each(|(_, value)| clean(value)),
             Body::Multipart(parts) => {
                 for (_, part) in parts {
@@ -159,26 +160,28 @@ pub(super) fn redact(draft: &mut Draft) {
     }
 }
 
-fn redact_json(value: &mut Value, secrets: &Secrets) {
+fn redact_json(value: &mut Value, credentials: &Credentials) {
     match value {
         Value::String(text) => {
-            *text = redacted(&Text::template(text.as_str()), secrets).as_str().to_owned();
+            *text = redacted(&Text::template(text.as_str()), credentials).as_str().to_owned();
         }
-        Value::Array(values) => values.iter_mut().for_each(|one| redact_json(one, secrets)),
-        Value::Object(entries) => entries.values_mut().for_each(|one| redact_json(one, secrets)),
+        Value::Array(values) => values.iter_mut().for_each(|one| redact_json(one, credentials)),
+        Value::Object(entries) => {
+            entries.values_mut().for_each(|one| redact_json(one, credentials))
+        }
         _ => {}
     }
 }
 
 /// A template whose literal parts hold no credential.
-fn redacted(text: &Text, secrets: &Secrets) -> Text {
+fn redacted(text: &Text, credentials: &Credentials) -> Text {
     let mut out = String::new();
     for piece in pieces(text.as_str()) {
         match piece {
-            Piece::Literal(literal) => out.push_str(&secrets.redact(literal)),
+            Piece::Literal(literal) => out.push_str(&credentials.redact(literal)),
             // Four braces are two that mean themselves.
             Piece::Variable(name) if name.starts_with("{{") => {
-                out.push_str(&secrets.redact(&format!("{{{{{name}}}}}")));
+                out.push_str(&credentials.redact(&format!("{{{{{name}}}}}")));
             }
             Piece::Variable(name) => out.push_str(&format!("{{{{{name}}}}}")),
         }

@@ -5,14 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::draft::{Capture, Draft};
-use crate::secret::{Secrets, is_secret};
+use crate::braces::{self, Piece, pieces};
+use crate::credentials::{Credentials, is_secret};
+use crate::draft::{Capture, Draft, value_name};
 use crate::text::Text;
 
-/// Variables in variables are replaced so deep.
-const DEEPEST: usize = 8;
-/// Longer values stay variables, and so do variables of texts that would become longer.
-const LONGEST: usize = 1 << 16;
 /// What all replaced variables together may bring; further ones stay variables.
 const MOST_REPLACED: usize = 16 << 20;
 /// What stands before credentials in a header field and is none itself.
@@ -33,32 +30,6 @@ pub(super) struct Variables {
     pub noted: Vec<String>,
 }
 
-/// A part of a text.
-pub(super) enum Piece<'t> {
-    /// What it says.
-    Literal(&'t str),
-    /// The name of a variable.
-    Variable(&'t str),
-}
-
-/// The parts of a text.
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((name, after)) = after.split_once("}}") else { break };
-        if !before.is_empty() {
-            found.push(Piece::Literal(before));
-        }
-        found.push(Piece::Variable(name.trim()));
-        rest = after;
-    }
-    if !rest.is_empty() {
-        found.push(Piece::Literal(rest));
-    }
-    found
-}
-
 impl Variables {
     /// Those of a collection.
     pub fn of(list: &Value, draft: &mut Draft) -> Self {
@@ -74,7 +45,7 @@ impl Variables {
                 continue;
             }
             if (one["type"] == "secret" || is_secret(name)) && !text.contains("{{") {
-                draft.secrets.hide(name, &text);
+                draft.credentials.hide(name, &text);
                 variables.values.insert(name.to_owned(), Value::Array(vec![text.into()]));
             } else {
                 variables.values.insert(name.to_owned(), text.into());
@@ -88,51 +59,19 @@ impl Variables {
         if self.setters.contains_key(name) {
             return None;
         }
-        let value = self.values.get(name)?.as_str().filter(|value| value.len() <= LONGEST)?;
+        let value = self.values.get(name)?.as_str()?;
         self.replaced.set(self.replaced.get() + value.len());
         (self.replaced.get() < MOST_REPLACED).then_some(value)
     }
 
     /// The text with plain variables of the collection replaced, and the others as they are.
     pub fn expanded(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for _ in 0..DEEPEST {
-            let mut is_changed = false;
-            let mut out = String::new();
-            for piece in pieces(&text) {
-                if out.len() > LONGEST {
-                    return text;
-                }
-                match piece {
-                    Piece::Literal(literal) => out.push_str(literal),
-                    Piece::Variable(name) => match self.plain(name) {
-                        Some(value) => {
-                            is_changed = true;
-                            out.push_str(value);
-                        }
-                        None => out.push_str(&format!("{{{{{name}}}}}")),
-                    },
-                }
-            }
-            if !is_changed {
-                break;
-            }
-            text = out;
-        }
-        text
+        braces::expanded(text, |name| self.plain(name).map(str::to_owned))
     }
 
     /// The operation at this place sets a variable from its answer.
     pub fn set(&mut self, name: &str, place: usize, capture: Capture) {
-        let letter = |letter: char| match letter.is_ascii_alphanumeric() {
-            true => letter.to_ascii_lowercase(),
-            false => '_',
-        };
-        let plain: String = name.chars().map(letter).take(40).collect();
-        let plain = plain.trim_matches('_');
-        let has_letter = plain.starts_with(|first: char| first.is_ascii_lowercase());
-        let plain = if has_letter { plain.to_owned() } else { format!("value_{plain}") };
-        self.setters.insert(name.to_owned(), (place, plain, capture));
+        self.setters.insert(name.to_owned(), (place, value_name(name), capture));
     }
 
     /// The text as a template. With the key of a credential, what it says itself is hidden.
@@ -150,9 +89,9 @@ impl Variables {
         for piece in pieces(&self.expanded_unless(text, hidden)) {
             match piece {
                 Piece::Literal(literal) => {
-                    out.push_str(&literal_text(key, literal, hidden, &mut draft.secrets));
+                    out.push_str(&literal_text(key, literal, hidden, &mut draft.credentials));
                 }
-                Piece::Variable(name) => out.push_str(&self.variable(name, hidden, draft)),
+                Piece::Variable(name) => out.push_str(&self.variable(name.trim(), hidden, draft)),
             }
         }
         Text::template(out)
@@ -188,21 +127,21 @@ impl Variables {
         match self.values.get(name) {
             Some(Value::Array(secret)) => {
                 let value = secret.first().and_then(Value::as_str).unwrap_or_default();
-                draft.secrets.hide(name, value).as_str().to_owned()
+                draft.credentials.hide(name, value).as_str().to_owned()
             }
             Some(Value::String(value)) if hidden && !value.contains("{{") => {
-                draft.secrets.hide(name, value).as_str().to_owned()
+                draft.credentials.hide(name, value).as_str().to_owned()
             }
             // Variables of variables are credentials of their own.
             Some(Value::String(value)) if hidden => {
                 let expanded = self.expanded(value);
                 let whole = expanded.contains("{{");
                 match whole {
-                    true => draft.secrets.variable(name).as_str().to_owned(),
-                    false => draft.secrets.hide(name, &expanded).as_str().to_owned(),
+                    true => draft.credentials.variable(name).as_str().to_owned(),
+                    false => draft.credentials.hide(name, &expanded).as_str().to_owned(),
                 }
             }
-            _ => draft.secrets.variable(name).as_str().to_owned(),
+            _ => draft.credentials.variable(name).as_str().to_owned(),
         }
     }
 
@@ -227,15 +166,15 @@ impl Variables {
 }
 
 /// A literal part, hidden if it is a credential; words such as `Bearer` are none.
-fn literal_text(key: &str, literal: &str, hidden: bool, secrets: &mut Secrets) -> String {
+fn literal_text(key: &str, literal: &str, hidden: bool, credentials: &mut Credentials) -> String {
     let word = literal.trim();
     if !hidden || word.is_empty() || SCHEMES.contains(&word.to_ascii_lowercase().as_str()) {
         return Text::literal(literal).as_str().to_owned();
     }
     match word.split_once(' ') {
         Some((scheme, rest)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {
-            format!("{scheme} {}", secrets.hide(key, rest.trim()).as_str())
+            format!("{scheme} {}", credentials.hide(key, rest.trim()).as_str())
         }
-        _ => secrets.hide(key, literal).as_str().to_owned(),
+        _ => credentials.hide(key, literal).as_str().to_owned(),
     }
 }

@@ -60,14 +60,14 @@ fn import_text(args: &ImportArgs, name: &str, text: &str) -> Result<Exit, Proble
     let draft = draft.map_err(|error| unreadable(name, error))?;
     let written = import::write(&draft, &printable(name));
     if args.strict && !draft.notes.is_empty() {
-        say(&draft, &printable(name), &written);
+        say(&made(&draft), &draft, &printable(name), &written);
         return Err(strict(&counted(draft.notes.len() as u64, "thing"), name));
     }
     match &args.out {
         None => output::print(&written)?,
         Some(path) => write_new(path, &written)?,
     }
-    say(&draft, &printable(name), &written);
+    say(&made(&draft), &draft, &printable(name), &written);
     Ok(Exit::Passed)
 }
 
@@ -132,16 +132,21 @@ fn counted(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
-/// What was made, what could not be taken over, and what to do next.
-fn say(draft: &Draft, name: &str, written: &str) {
-    let mut text = counted(draft.operations.len() as u64, "operation");
-    if !draft.journeys.is_empty() {
-        text.push_str(&format!(" and {}", counted(draft.journeys.len() as u64, "journey")));
+/// How many operations and journeys there are.
+fn made(draft: &Draft) -> String {
+    let operations = counted(draft.operations.len() as u64, "operation");
+    match draft.journeys.len() {
+        0 => operations,
+        journeys => format!("{operations} and {}", counted(journeys as u64, "journey")),
     }
-    text.push_str(&format!(" from {name}\n"));
+}
+
+/// What was made, what could not be taken over, and what to do next.
+fn say(made: &str, draft: &Draft, name: &str, written: &str) {
+    let mut text = format!("{made} from {name}\n");
     for note in draft.notes.iter().take(NOTES_SHOWN) {
         let line = note.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        let what = draft.secrets.redact(&note.what);
+        let what = draft.credentials.redact(&note.what);
         text.push_str(&format!("not taken over: {line}{}\n", printable(&what)));
     }
     if draft.notes.len() > NOTES_SHOWN {

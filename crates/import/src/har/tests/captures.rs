@@ -72,7 +72,7 @@ fn a_chain_stays_several_steps_where_a_value_is_on_its_way() {
     assert_eq!(query(&draft.operations[1]), ["{{auth.code}}", "1"]);
     assert_eq!(draft.operations[2].headers[0].1.as_str(), "{{auth.csrf}}");
     assert_eq!(auth.comments[0], "captured: code, used by back, exchange");
-    assert_eq!(draft.secrets.names().count(), 0);
+    assert_eq!(draft.credentials.names().count(), 0);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn values_of_answers_become_captures() {
     assert_eq!(body.as_str(), r#"{"at":null,"n":{{list.n}},"text":"{{{{x}}"}"#);
     let written = write(&draft, "x.har");
     assert!(written.contains(r#"auth = { bearer = "{{list.token}}" }"#), "{written}");
-    assert_eq!(draft.secrets.names().count(), 0);
+    assert_eq!(draft.credentials.names().count(), 0);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! An access log: an experiment, its requests and their instants, in three files.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufWriter, Write, stderr};
+use std::io::{BufRead, BufWriter};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use import::Options;
-use import::access_log::{LogSummary, convert};
+use import::access_log::convert;
 use plan::printable::printable;
+use plan::units::format_duration;
 
 use crate::cli::ImportArgs;
 use crate::exit::Exit;
@@ -30,21 +32,23 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
     };
     let summary = summary
         .map_err(|error| Problem::environment(error.to_string()).during("copying the log"))?;
+    let file_name =
+        |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let draft = summary.draft(&printable(name), &file_name(&requests), &file_name(&offsets));
+    let text = import::write(&draft, &printable(name));
+    let length = Duration::from_secs(summary.length.div_ceil(1_000_000_000));
+    let count = super::counted(summary.requests, "request");
+    let what = format!("{count} in {}", format_duration(length));
+    super::say(&what, &draft, &printable(name), &text);
     if summary.requests == 0 {
-        say(&summary, name);
         return Err(Problem::usage(format!("{} holds no request", printable(name))));
     }
     let left_out: u64 = summary.left_out.values().map(|(count, _)| count).sum();
     if args.strict && left_out > 0 {
-        say(&summary, name);
         return Err(super::strict(&super::counted(left_out, "line"), name));
     }
-    let file_name =
-        |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = summary.experiment(&printable(name), &file_name(&requests), &file_name(&offsets));
     super::write_new(out, &text)?;
     made.keep();
-    say(&summary, name);
     Ok(Exit::Passed)
 }
 
@@ -72,19 +76,4 @@ impl Drop for Made {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-fn say(summary: &LogSummary, name: &str) {
-    let length = summary.length as f64 / 1e9;
-    let mut text = format!(
-        "{} in {length:.0} s from {}\n",
-        super::counted(summary.requests, "request"),
-        printable(name)
-    );
-    for (reason, (count, first)) in &summary.left_out {
-        let lines = super::counted(*count, "line");
-        text.push_str(&format!("left out: {lines}, the first is line {first}: {reason}\n"));
-    }
-    // The terminal may be closed.
-    let _ = stderr().write_all(text.as_bytes());
 }

@@ -1,12 +1,15 @@
-//! Time stamps of logs.
+//! Time stamps of logs and recordings.
+
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 
 /// An instant and how fine its stamp is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     /// Nanoseconds since 1970, the beginning of what the stamp says.
-    pub(super) at: i128,
+    pub(crate) at: i128,
     /// Nanoseconds within which it may have been.
-    pub(super) within: u64,
+    pub(crate) within: u64,
 }
 
 const SECOND: i128 = 1_000_000_000;
@@ -14,28 +17,27 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// `10/Oct/2000:13:55:36 -0700`, as Apache and nginx write it.
-pub(super) fn common(text: &str) -> Option<Stamp> {
+pub(crate) fn common(text: &str) -> Option<Stamp> {
     let (time, zone) = text.split_once(' ')?;
     let (day, rest) = time.split_once('/')?;
     let (month, rest) = rest.split_once('/')?;
     let (year, clock) = rest.split_once(':')?;
     let month = MONTHS.iter().position(|known| *known == month)? + 1;
-    let days = days(number(year)?, month as i64, number(day)?)?;
-    stamp(days, clock, zone)
+    stamp([number(year)?, month as i64, number(day)?], clock, zone)
 }
 
 /// `2016-04-15T20:17:00.310Z`, `2016-04-15 20:17:00,310+02:00`
-pub(super) fn iso(text: &str) -> Option<Stamp> {
+pub(crate) fn iso(text: &str) -> Option<Stamp> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut parts = date.split('-');
-    let days = days(number(parts.next()?)?, number(parts.next()?)?, number(parts.next()?)?)?;
+    let date = [number(parts.next()?)?, number(parts.next()?)?, number(parts.next()?)?];
     let end = time.find(['Z', '+', '-', ' ']).unwrap_or(time.len());
     let (clock, zone) = time.split_at(end);
-    stamp(days, clock, if zone.is_empty() { "Z" } else { zone.trim_start() })
+    stamp(date, clock, if zone.is_empty() { "Z" } else { zone.trim_start() })
 }
 
 /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
-pub(super) fn number_since_1970(text: &str) -> Option<Stamp> {
+pub(crate) fn number_since_1970(text: &str) -> Option<Stamp> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = whole.bytes().all(|byte| byte.is_ascii_digit());
     let value: i128 = is_number.then(|| whole.parse::<u64>().ok()).flatten()?.into();
@@ -65,21 +67,29 @@ fn fraction_of(digits: &str, unit: i128) -> Option<(i128, u64)> {
     Some((value * unit / scale, u64::try_from((unit / scale).max(1)).ok()?))
 }
 
-fn stamp(days: i64, clock: &str, zone: &str) -> Option<Stamp> {
+fn stamp([year, month, day]: [i64; 3], clock: &str, zone: &str) -> Option<Stamp> {
     let mut parts = clock.split(':');
     let (hour, minute, second) = (number(parts.next()?)?, number(parts.next()?)?, parts.next()?);
     let (second, fraction) = second.split_once(['.', ',']).unwrap_or((second, ""));
-    let second = number(second)?;
-    if hour > 24 || minute > 59 || second > 60 || parts.next().is_some() {
+    if parts.next().is_some() {
         return None;
     }
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset(zone)?;
+    let second = number(second)?;
+    // A leap second has no instant of its own: it is the one after it.
+    let is_leap = second == 60;
+    let second = if is_leap { 59 } else { second };
+    let [month, day, hour, minute, second] =
+        [month, day, hour, minute, second].map(|part| i8::try_from(part).ok());
+    let year = i16::try_from(year).ok()?;
+    let time = DateTime::new(year, month?, day?, hour?, minute?, second?, 0).ok()?;
+    let seconds = Offset::from_seconds(offset(zone)?).ok()?.to_timestamp(time).ok()?.as_second();
+    let seconds = i128::from(seconds) + i128::from(is_leap);
     let (part, within) = fraction_of(fraction, SECOND)?;
-    Some(Stamp { at: i128::from(seconds) * SECOND + part, within })
+    Some(Stamp { at: seconds * SECOND + part, within })
 }
 
 /// Seconds that a zone is ahead.
-fn offset(zone: &str) -> Option<i64> {
+fn offset(zone: &str) -> Option<i32> {
     let sign = match zone.as_bytes().first()? {
         b'Z' | b'z' => return Some(0),
         b'+' => 1,
@@ -92,33 +102,12 @@ fn offset(zone: &str) -> Option<i64> {
         None if digits.len() == 4 && digits.is_ascii() => digits.split_at(2),
         None => (digits, "0"),
     };
-    Some(sign * (number(hours)? * 3600 + number(minutes)? * 60))
+    i32::try_from(sign * (number(hours)? * 3600 + number(minutes)? * 60)).ok()
 }
 
 fn number(digits: &str) -> Option<i64> {
     let is_number = !digits.is_empty() && digits.len() <= 9;
     (is_number && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
-}
-
-/// Days since 1970 of a date of the Gregorian calendar.
-///
-/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let longest = match month {
-        2 => 28 + i64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=longest).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 #[cfg(test)]
@@ -141,6 +130,9 @@ mod tests {
         check(number_since_1970("971211336"), 971_211_336, 0, 1_000_000_000);
         check(number_since_1970("971211336.25"), 971_211_336, 250_000_000, 1_000_000);
         check(number_since_1970("971211336250"), 971_211_336, 250_000_000, 1_000_000);
+        check(iso("2026-11-26T02:38:53.123-0500"), 1_795_678_733, 123_000_000, 1_000_000);
+        check(iso("2026-11-26T07:38:53"), 1_795_678_733, 0, 1_000_000_000);
+        check(iso("2016-12-31T23:59:60Z"), 1_483_228_800, 0, 1_000_000_000);
         // An hour that a change to summer time leaves out or repeats is told by the zone.
         let (before, after) = ("31/Mar/2024:01:59:59 +0100", "31/Mar/2024:03:00:00 +0200");
         assert_eq!(common(after).unwrap().at - common(before).unwrap().at, SECOND);

@@ -40,7 +40,7 @@ const SET_BY_SYSTEMS: [&str; 12] = [
 
 /// Variables and the values that they stand for.
 #[derive(Default)]
-pub struct Secrets {
+pub struct Credentials {
     variables: Vec<Variable>,
     /// The places of variables by their values.
     values: HashMap<String, usize>,
@@ -63,13 +63,13 @@ struct Variable {
 }
 
 // Values are in no output for debugging either.
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
 }
 
-impl Secrets {
+impl Credentials {
     /// From now on these values have these placeholders, under any name, and no variable.
     pub fn set_known(&mut self, known: HashMap<String, Text>) {
         self.known = known;
@@ -248,6 +248,16 @@ pub fn is_secret(name: &str) -> bool {
         || SECRET_ALONE.contains(&plain.as_str())
 }
 
+/// The placeholder of a variable of the environment that the source names.
+pub(crate) fn environment(name: &str) -> String {
+    let name = name.trim().trim_matches(['"', '%']);
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    match is_name {
+        true => format!("{{{{env.{name}}}}}"),
+        false => format!("{{{{env.{}}}}}", variable(name)),
+    }
+}
+
 /// The name of a variable for this key.
 pub(crate) fn variable(key: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() {
@@ -285,26 +295,26 @@ mod tests {
 
     #[test]
     fn a_value_has_one_variable_and_a_variable_one_value() {
-        let mut secrets = Secrets::default();
-        assert_eq!(secrets.text("password", "abc").as_str(), "{{env.PASSWORD}}");
-        assert_eq!(secrets.text("confirm-password", "abc").as_str(), "{{env.PASSWORD}}");
-        assert_eq!(secrets.text("password", "other").as_str(), "{{env.PASSWORD_2}}");
-        assert_eq!(secrets.text("q", "a{{b").as_str(), "a{{{{b");
-        assert_eq!(secrets.text("token", "").as_str(), "");
-        let json = secrets.json("", serde_json::json!({ "a": ["x"], "pin": 1, "secret": 5 }));
+        let mut credentials = Credentials::default();
+        assert_eq!(credentials.text("password", "abc").as_str(), "{{env.PASSWORD}}");
+        assert_eq!(credentials.text("confirm-password", "abc").as_str(), "{{env.PASSWORD}}");
+        assert_eq!(credentials.text("password", "other").as_str(), "{{env.PASSWORD_2}}");
+        assert_eq!(credentials.text("q", "a{{b").as_str(), "a{{{{b");
+        assert_eq!(credentials.text("token", "").as_str(), "");
+        let json = credentials.json("", serde_json::json!({ "a": ["x"], "pin": 1, "secret": 5 }));
         assert_eq!(json, serde_json::json!({ "a": ["x"], "pin": 1, "secret": "{{env.SECRET}}" }));
-        assert_eq!(secrets.names().collect::<Vec<_>>(), ["PASSWORD", "PASSWORD_2", "SECRET"]);
+        assert_eq!(credentials.names().collect::<Vec<_>>(), ["PASSWORD", "PASSWORD_2", "SECRET"]);
     }
 
     #[test]
     fn a_variable_without_a_value_is_not_one_with() {
-        let mut secrets = Secrets::default();
-        assert_eq!(secrets.hide("token", "abcdef").as_str(), "{{env.TOKEN}}");
-        assert_eq!(secrets.variable("token").as_str(), "{{env.TOKEN_2}}");
-        assert_eq!(secrets.variable("Token").as_str(), "{{env.TOKEN_2}}");
-        assert_eq!(secrets.variable("path").as_str(), "{{env.API_PATH}}");
-        assert_eq!(secrets.hide("token", "abcdefgh").as_str(), "{{env.TOKEN_3}}");
-        let redacted = secrets.redact("é abcdefgh abcdef abcde");
+        let mut credentials = Credentials::default();
+        assert_eq!(credentials.hide("token", "abcdef").as_str(), "{{env.TOKEN}}");
+        assert_eq!(credentials.variable("token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(credentials.variable("Token").as_str(), "{{env.TOKEN_2}}");
+        assert_eq!(credentials.variable("path").as_str(), "{{env.API_PATH}}");
+        assert_eq!(credentials.hide("token", "abcdefgh").as_str(), "{{env.TOKEN_3}}");
+        let redacted = credentials.redact("é abcdefgh abcdef abcde");
         assert_eq!(redacted, "é {{env.TOKEN_3}} {{env.TOKEN}} abcde");
     }
 }
