@@ -2,7 +2,8 @@
 
 *Parsed* is what finding, counting and timing an event costs beside reading its bytes: a file of events from nginx, read as
 a stream and as a plain body, in pairs. *Paced* is everything that an event costs when each comes alone: 1,000 streams of
-50 events a second from `truth`, with the lateness of the generator meanwhile.
+50 events a second from `truth`, with the lateness of the generator meanwhile. Arrivals are Poisson: at a constant rate, the
+gaps would be a multiple of the distance between arrivals, and the events of 250 streams would meet each arrival.
 """
 
 import json
@@ -43,7 +44,6 @@ PACED = """title = "Paced"
 url = "{url}"
 [load]
 rate = "200/s"
-arrivals = "constant"
 duration = "20s"
 warm_up = "6s"
 connections = 2000

@@ -1,7 +1,9 @@
 //! Bytes on their way to a connection that several operations share.
 //!
 //! The first operation since the connection's task ran writes its bytes at once. Those that follow in the same turn of the
-//! worker leave theirs to the task, which writes them together: a system call costs more than a small message.
+//! worker leave theirs to the task, which writes them together: a system call costs more than a small message. After
+//! several answers that came together, the first one leaves its bytes to the task, too: the streams that got an answer are
+//! about to send.
 
 use std::io;
 use std::pin::Pin;
@@ -14,8 +16,8 @@ use tokio::io::AsyncWrite;
 #[derive(Debug, Default)]
 pub struct Outbox {
     unsent: Vec<u8>,
-    /// Whether an operation wrote since the task ran.
-    has_written: bool,
+    /// Whether operations leave their bytes to the task.
+    gathers: bool,
 }
 
 impl Outbox {
@@ -34,20 +36,24 @@ impl Outbox {
         self.unsent.clear();
     }
 
-    /// Adds bytes that the task writes.
+    /// Adds bytes. They leave with the next `flush`, or when the task runs.
     pub fn push(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Sends the bytes of an operation, at once or with those of others; `task` wakes the connection's task, if there is one.
-    pub fn send(&mut self, bytes: &[u8], stream: &mut Stream, task: Option<&Waker>) {
-        self.push(bytes);
+    /// Whether `flush` leaves the bytes to the task.
+    pub fn gathers(&self) -> bool {
+        self.gathers
+    }
+
+    /// Sends what an operation added, at once or with what others add; `task` wakes the connection's task, if there is one.
+    pub fn flush(&mut self, stream: &mut Stream, task: Option<&Waker>) {
         let task = task.unwrap_or(Waker::noop());
-        if self.has_written {
+        if self.gathers {
             task.wake_by_ref();
             return;
         }
-        self.has_written = true;
+        self.gathers = true;
         // The task hears from the transport when it takes the rest.
         if matches!(self.poll_write(stream, &mut Context::from_waker(task)), Poll::Ready(Err(_))) {
             // It reads what the peer said before it went away.
@@ -55,19 +61,15 @@ impl Outbox {
         }
     }
 
+    /// Notes that the connection's task runs, and that so many answers came since it ran before.
+    pub fn turn(&mut self, answers: usize) {
+        self.gathers = answers > 1;
+    }
+
     /// Writes what waits, as the connection's task.
     ///
     /// Errors: those of the stream
-    pub fn poll_run(
-        &mut self,
-        stream: &mut Stream,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.has_written = false;
-        self.poll_write(stream, context)
-    }
-
-    fn poll_write(
+    pub fn poll_write(
         &mut self,
         stream: &mut Stream,
         context: &mut Context<'_>,
@@ -105,28 +107,52 @@ mod tests {
         bytes
     }
 
+    /// What an operation does.
+    fn send(outbox: &mut Outbox, stream: &mut Stream, bytes: &[u8]) {
+        outbox.push(bytes);
+        outbox.flush(stream, None);
+    }
+
+    /// What the connection's task does.
+    fn run(outbox: &mut Outbox, stream: &mut Stream, answers: usize) -> bool {
+        outbox.turn(answers);
+        outbox.poll_write(stream, &mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
     #[test]
     fn the_first_of_a_turn_leaves_at_once_and_the_others_leave_together() {
         let (ours, mut peer) = duplex(64);
         let (mut stream, mut outbox) = (Stream::Memory(ours), Outbox::default());
         for _ in 0..2 {
             for bytes in [b"1", b"2", b"3"] {
-                outbox.send(bytes, &mut stream, None);
+                send(&mut outbox, &mut stream, bytes);
             }
             assert_eq!(arrived(&mut peer), b"1");
-            let ended = outbox.poll_run(&mut stream, &mut Context::from_waker(Waker::noop()));
-            assert!(ended.is_ready() && outbox.is_empty());
+            assert!(run(&mut outbox, &mut stream, 1) && outbox.is_empty());
             assert_eq!(arrived(&mut peer), b"23");
         }
+    }
+
+    #[test]
+    fn after_several_answers_all_leave_together() {
+        let (ours, mut peer) = duplex(64);
+        let (mut stream, mut outbox) = (Stream::Memory(ours), Outbox::default());
+        run(&mut outbox, &mut stream, 2);
+        for bytes in [b"1", b"2"] {
+            send(&mut outbox, &mut stream, bytes);
+        }
+        assert_eq!(arrived(&mut peer), b"");
+        run(&mut outbox, &mut stream, 0);
+        assert_eq!(arrived(&mut peer), b"12");
     }
 
     #[test]
     fn what_a_full_pipe_does_not_take_waits() {
         let (ours, mut peer) = duplex(4);
         let (mut stream, mut outbox) = (Stream::Memory(ours), Outbox::default());
-        outbox.send(b"123456", &mut stream, None);
+        send(&mut outbox, &mut stream, b"123456");
         assert_eq!((arrived(&mut peer), outbox.len()), (b"1234".to_vec(), 2));
-        let _ = outbox.poll_run(&mut stream, &mut Context::from_waker(Waker::noop()));
+        run(&mut outbox, &mut stream, 0);
         assert_eq!((arrived(&mut peer), outbox.len()), (b"56".to_vec(), 0));
     }
 }

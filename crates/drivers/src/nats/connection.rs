@@ -5,13 +5,14 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::mem;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use engine::transport::Stream;
 use record::FailureKind;
 
-use super::codec::command::PONG;
+use super::codec::command::{PING, PONG};
 use super::codec::frame::Frame;
 use super::codec::info::Info;
 use super::codec::server_error;
@@ -46,6 +47,8 @@ struct State {
     no_inbox: Option<Failure>,
     /// Answers to `PING`s that were not written yet.
     owed: usize,
+    /// Whether publications wait for a `PING` behind them.
+    lacks_ping: bool,
     /// Wakes the connection's task.
     task: Option<Waker>,
     ended: Option<Failure>,
@@ -54,7 +57,7 @@ struct State {
 /// An operation, ready to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Sending<'a> {
-    /// Its bytes, a `PING` included if it waits for a `PONG`.
+    /// Its bytes, without the `PING` behind a publication.
     pub command: &'a [u8],
     /// Where it is published to.
     pub subject: &'a [u8],
@@ -80,6 +83,7 @@ impl Connection {
             info,
             no_inbox: None,
             owed: 0,
+            lacks_ping: false,
             task: None,
             ended: None,
         };
@@ -153,9 +157,14 @@ impl Connection {
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
-        let State { outbox, stream, task, .. } = &mut *state;
-        outbox.send(sending.command, stream, task.as_ref());
         state.pending.begin(slot, sending.ending, sending.subject);
+        state.outbox.push(sending.command);
+        state.lacks_ping |= sending.ending == Ending::Pong;
+        if !state.outbox.gathers() {
+            state.ping();
+        }
+        let State { outbox, stream, task, .. } = &mut *state;
+        outbox.flush(stream, task.as_ref());
         Ok(Waiting { connection: self, slot })
     }
 
@@ -166,13 +175,19 @@ impl Connection {
             Some(task) => task.clone_from(context.waker()),
             None => state.task = Some(context.waker().clone()),
         }
+        let mut answers = 0;
         while state.ended.is_none() {
-            if state.input.unread() > 0
-                && let Err(failure) = state.handle(&self.inbox, now())
-            {
-                state.end(failure);
-                break;
+            if state.input.unread() > 0 {
+                match state.handle(&self.inbox, now()) {
+                    Ok(handled) => answers += handled,
+                    Err(failure) => {
+                        state.end(failure);
+                        break;
+                    }
+                }
             }
+            state.outbox.turn(answers);
+            state.ping();
             if let Poll::Ready(Err(error)) = state.poll_write(context) {
                 // What the server said before it went away is read below.
                 state.outbox.clear();
@@ -232,27 +247,41 @@ impl Drop for Waiting<'_> {
 }
 
 impl State {
+    /// Adds the `PING` that publications wait for; those that leave together share it.
+    fn ping(&mut self) {
+        if mem::take(&mut self.lacks_ping) {
+            self.outbox.push(PING);
+            self.pending.ping();
+        }
+    }
+
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        let written = self.outbox.poll_run(&mut self.stream, context);
+        let written = self.outbox.poll_write(&mut self.stream, context);
         if self.outbox.is_empty() {
             self.owed = 0;
         }
         written
     }
 
-    /// Takes every complete frame that was read at this time.
+    /// Takes every complete frame that was read at this time; how many operations have ended by them.
     ///
     /// Errors: why the connection ends
-    fn handle(&mut self, inbox: &[u8], now: u64) -> Result<(), Failure> {
+    fn handle(&mut self, inbox: &[u8], now: u64) -> Result<usize, Failure> {
+        let mut ended = 0;
         let Self { input, pending, info, outbox, owed, .. } = self;
         while let Some((frame, arrival)) = input.next(now)? {
             match frame {
-                Frame::Message(message) => pending.message(inbox, &message, arrival),
-                Frame::Pong if pending.pong(arrival) => {}
-                Frame::Pong => {
-                    let detail = "the server sent a PONG without a PING";
-                    return Err(Failure::new(FailureKind::Malformed, detail));
+                Frame::Message(message) => {
+                    pending.message(inbox, &message, arrival);
+                    ended += 1;
                 }
+                Frame::Pong => match pending.pong(arrival) {
+                    0 => {
+                        let detail = "the server sent a PONG without a PING";
+                        return Err(Failure::new(FailureKind::Malformed, detail));
+                    }
+                    publications => ended += publications,
+                },
                 Frame::Ping if *owed == OWED_LIMIT => {
                     let detail = format!("the server sent {OWED_LIMIT} PINGs and reads no PONG");
                     return Err(Failure::new(FailureKind::TooLarge, detail));
@@ -269,7 +298,7 @@ impl State {
                 Frame::Ok => {}
             }
         }
-        Ok(())
+        Ok(ended)
     }
 
     fn end(&mut self, failure: Failure) {

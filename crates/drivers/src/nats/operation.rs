@@ -9,7 +9,7 @@ use plan::template::Template;
 use record::{FailureKind, Outcome};
 
 use super::codec::acknowledgement::{self, Acknowledgement};
-use super::codec::command::{PING, Publication, is_subject};
+use super::codec::command::{Publication, is_subject};
 use super::codec::{headers, server_error};
 use super::failure::Failure;
 use super::pending::Ending;
@@ -99,9 +99,6 @@ impl Operation {
         }
         let Encoded { command, subject, reply_to, headers, payload, .. } = encoded;
         Publication { subject, reply_to, headers, payload }.write(command);
-        if self.action.ending() == Ending::Pong {
-            command.extend_from_slice(PING);
-        }
     }
 
     fn encode_headers(&self, encoded: &mut Encoded, call: &Call) {

@@ -1,7 +1,7 @@
 //! What the streams of a connection wait for, and which answer belongs to which of them.
 //!
-//! A publication ends with the `PONG` to the `PING` behind it; these come in order. A request ends with the message
-//! whose subject holds its token.
+//! A publication ends with the `PONG` to the first `PING` behind it; these come in order, and publications that leave
+//! together share one. A request ends with the message whose subject holds its token.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -19,7 +19,7 @@ pub const INBOX_SID: u64 = 1;
 /// What ends an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The `PONG` to a `PING` that was sent with it.
+    /// The `PONG` to the `PING` behind it.
     Pong,
     /// A message to its inbox.
     Reply,
@@ -28,8 +28,10 @@ pub enum Ending {
 /// What all streams of a connection wait for.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// One for each `PING`, the oldest first.
+    /// One for each publication, the oldest first.
     due: VecDeque<DuePong>,
+    /// How many of them were given up.
+    given_up: usize,
     slots: Vec<Slot>,
     tokens: u64,
     unasked: u64,
@@ -41,6 +43,8 @@ struct DuePong {
     slot: Option<usize>,
     /// What the server said of it.
     refusal: Option<Failure>,
+    /// Whether a `PING` was sent right behind it.
+    has_ping: bool,
 }
 
 /// What one stream waits for.
@@ -93,7 +97,7 @@ impl Pending {
 
     pub(super) fn begin(&mut self, slot: usize, ending: Ending, subject: &[u8]) {
         if ending == Ending::Pong {
-            self.due.push_back(DuePong { slot: Some(slot), refusal: None });
+            self.due.push_back(DuePong { slot: Some(slot), refusal: None, has_ping: false });
         }
         let slot = &mut self.slots[slot];
         slot.subject.clear();
@@ -105,9 +109,11 @@ impl Pending {
     pub(super) fn give_up(&mut self, slot: usize) {
         let own = &mut self.slots[slot];
         own.done = None;
-        if own.waits_for.take() == Some(Ending::Pong) {
-            let due = self.due.iter_mut().find(|due| due.slot == Some(slot));
-            due.into_iter().for_each(|due| due.slot = None);
+        if own.waits_for.take() == Some(Ending::Pong)
+            && let Some(due) = self.due.iter_mut().find(|due| due.slot == Some(slot))
+        {
+            due.slot = None;
+            self.given_up += 1;
         }
     }
 
@@ -123,14 +129,30 @@ impl Pending {
         Some(done)
     }
 
-    /// A `PONG`; false if none is due.
-    pub(super) fn pong(&mut self, arrival: Arrival) -> bool {
-        let Some(due) = self.due.pop_front() else { return false };
-        if let Some(slot) = due.slot.map(|slot| &mut self.slots[slot]) {
+    /// A `PING` was sent behind all publications so far.
+    pub(super) fn ping(&mut self) {
+        self.due.back_mut().into_iter().for_each(|due| due.has_ping = true);
+    }
+
+    /// How many publications are ahead of the next `PONG`.
+    fn answered(&self) -> usize {
+        self.due.iter().position(|due| due.has_ping).map_or(0, |last| last + 1)
+    }
+
+    /// A `PONG`, and how many publications end with it; none if no `PONG` is due.
+    pub(super) fn pong(&mut self, arrival: Arrival) -> usize {
+        let answered = self.answered();
+        // Publications share it, so that it is in the size of none.
+        let arrival = Arrival { length: 0, ..arrival };
+        for due in self.due.drain(..answered) {
+            let Some(slot) = due.slot.map(|slot| &mut self.slots[slot]) else {
+                self.given_up -= 1;
+                continue;
+            };
             slot.reply.clear();
             slot.finish(due.refusal.map_or(Ok(Answer { arrival, headers: 0 }), Err));
         }
-        true
+        answered
     }
 
     /// A message; one that no operation waits for is skipped.
@@ -154,25 +176,25 @@ impl Pending {
     pub(super) fn refuse(&mut self, error: &[u8]) {
         let failure = Failure::refusal(error);
         let subject = server_error::subject(error);
-        let oldest = self.due.front_mut().filter(|due| due.refusal.is_none());
+        let answered = self.answered();
         // The introduction of a connection has no subject, and is meant by every error.
         let names = |slot: &Slot| {
             slot.subject.is_empty() || subject.is_none_or(|subject| subject == slot.subject)
         };
         // The error for a publication comes before its `PONG`, and after those of earlier ones.
-        if let Some(due) = oldest
-            && due.slot.is_some_and(|slot| names(&self.slots[slot]))
-        {
+        let is_meant = |due: &DuePong| {
+            due.refusal.is_none() && due.slot.is_some_and(|slot| names(&self.slots[slot]))
+        };
+        if let Some(due) = self.due.iter_mut().take(answered).find(|due| is_meant(due)) {
             due.refusal = Some(failure);
             return;
         }
+        // One that was given up no longer has its subject.
+        let is_unnamed = |due: &&mut DuePong| subject.is_none() || due.slot.is_none();
         let requests = self.slots.iter_mut().filter(|slot| slot.waits_for == Some(Ending::Reply));
         if let Some(slot) = requests.filter(|slot| names(slot)).min_by_key(|slot| slot.token) {
             slot.finish(Err(failure));
-        } else if let Some(due) = self.due.front_mut()
-            && (subject.is_none() || due.slot.is_none())
-        {
-            // One that was given up no longer has its subject.
+        } else if let Some(due) = self.due.iter_mut().take(answered).find(is_unnamed) {
             due.refusal.get_or_insert(failure);
         } else {
             self.unasked += 1;
@@ -185,7 +207,7 @@ impl Pending {
 
     /// How many `PONG`s are due for operations that were given up.
     pub(super) fn given_up(&self) -> usize {
-        self.due.iter().filter(|due| due.slot.is_none()).count()
+        self.given_up
     }
 
     /// Messages and errors that no operation asked for.

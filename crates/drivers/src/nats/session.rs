@@ -9,7 +9,7 @@ use engine::driver::Exchange;
 use engine::transport::{Endpoint, Stream, secure};
 use record::FailureKind;
 
-use super::codec::command::{Connect, PING};
+use super::codec::command::Connect;
 use super::codec::frame::Frame;
 use super::codec::info::Info;
 use super::connection::Connection;
@@ -119,7 +119,7 @@ impl Session {
         }
     }
 
-    /// `CONNECT`, `SUB` for the inbox, and `PING`.
+    /// `CONNECT`, and `SUB` for the inbox.
     fn introduction<C: Clock>(
         &self,
         info: &Info,
@@ -154,9 +154,7 @@ impl Session {
         let subscribe = format!("SUB {inbox}* {INBOX_SID}");
         exchange.note_dialogue(true, connect(true).as_bytes());
         exchange.note_dialogue(true, subscribe.as_bytes());
-        let mut command = format!("{}\r\n{subscribe}\r\n", connect(false)).into_bytes();
-        command.extend_from_slice(PING);
-        command
+        format!("{}\r\n{subscribe}\r\n", connect(false)).into_bytes()
     }
 
     /// What the server says may repeat what it was told.

@@ -80,7 +80,7 @@ impl MessageStream {
         Ok(())
     }
 
-    /// Sends a command that ends with a `PING`, and waits for the `PONG`, while the connection has no task yet.
+    /// Sends a command with a `PING` behind it, and waits for the `PONG`, while the connection has no task yet.
     ///
     /// Errors: the server's refusal, or how the connection has ended
     pub async fn exchange_alone<C: Clock>(

@@ -24,7 +24,7 @@ const USUAL: usize = 16 << 10;
 /// Bytes that may wait to be sent before the connection takes no more streams.
 const UNSENT_LIMIT: usize = 16 << 20;
 /// Replies that may be due for operations that were given up before the connection takes no more streams.
-const SKIPPED_LIMIT: usize = 1000;
+const GIVEN_UP_LIMIT: usize = 1000;
 
 /// A connection, which its streams share.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ struct State {
     progress: Progress,
     /// The oldest first.
     due: VecDeque<Due>,
+    /// How many of them were given up.
+    given_up: usize,
     slots: Vec<Slot>,
     /// Wakes the connection's task.
     task: Option<Waker>,
@@ -97,6 +99,7 @@ impl Connection {
             filled: 0,
             progress: Progress::default(),
             due: VecDeque::new(),
+            given_up: 0,
             slots: Vec::new(),
             task: None,
             ended: None,
@@ -125,8 +128,9 @@ impl Connection {
     /// Whether it carries further streams.
     pub fn is_usable(&self) -> bool {
         let state = self.state.borrow();
-        let skipped = || state.due.iter().filter(|due| due.slot.is_none()).count();
-        state.ended.is_none() && state.outbox.len() < UNSENT_LIMIT && skipped() < SKIPPED_LIMIT
+        state.ended.is_none()
+            && state.outbox.len() < UNSENT_LIMIT
+            && state.given_up < GIVEN_UP_LIMIT
     }
 
     /// How many messages came that no command asked for.
@@ -143,7 +147,8 @@ impl Connection {
             return Err(ended.clone());
         }
         let State { outbox, stream, task, .. } = &mut *state;
-        outbox.send(command, stream, task.as_ref());
+        outbox.push(command);
+        outbox.flush(stream, task.as_ref());
         state.due.push_back(Due { slot: Some(slot), first_byte_at: None });
         let one = &mut state.slots[slot];
         (one.is_waiting, one.done) = (true, None);
@@ -157,9 +162,11 @@ impl Connection {
             Some(task) => task.clone_from(context.waker()),
             None => state.task = Some(context.waker().clone()),
         }
+        let mut replies = 0;
         while state.ended.is_none() {
             let State { outbox, stream, .. } = &mut *state;
-            if let Poll::Ready(Err(error)) = outbox.poll_run(stream, context) {
+            outbox.turn(replies);
+            if let Poll::Ready(Err(error)) = outbox.poll_write(stream, context) {
                 // What the server said before it went away is read below.
                 outbox.clear();
                 if state.due.is_empty() {
@@ -167,10 +174,12 @@ impl Connection {
                     break;
                 }
             }
+            let due = state.due.len();
             let read = ready!(state.poll_read(context));
             if let Err(failure) = state.receive(read, now()) {
                 state.end(failure);
             }
+            replies += due - state.due.len();
         }
         state.task = None;
         Poll::Ready(())
@@ -220,8 +229,10 @@ impl Drop for Waiting<'_> {
         let mut state = self.connection.state.borrow_mut();
         if mem::take(&mut state.slots[self.slot].is_waiting) {
             state.slots[self.slot].done = None;
-            let own = state.due.iter_mut().find(|due| due.slot == Some(self.slot));
-            own.into_iter().for_each(|due| due.slot = None);
+            if let Some(due) = state.due.iter_mut().find(|due| due.slot == Some(self.slot)) {
+                due.slot = None;
+                state.given_up += 1;
+            }
         }
     }
 }
@@ -299,7 +310,10 @@ impl State {
     /// Hands a reply to the stream whose command is the oldest; false if there is none.
     fn hand_over(&mut self, at: usize, length: usize, kind: Kind, now: u64) -> bool {
         let Some(due) = self.due.pop_front() else { return false };
-        let Some(slot) = due.slot.map(|slot| &mut self.slots[slot]) else { return true };
+        let Some(slot) = due.slot.map(|slot| &mut self.slots[slot]) else {
+            self.given_up -= 1;
+            return true;
+        };
         slot.reply.clear();
         slot.reply.extend_from_slice(&self.buffer[at..at + length]);
         slot.done = Some(Arrival {

@@ -43,7 +43,7 @@ fn a_publication_ends_when_the_server_has_read_it() {
             assert_eq!(perform(&operation, &mut one).await, Outcome::Succeeded);
             let exchange = &one.1;
             assert_eq!(exchange.read_at - began_at, 3 * MS);
-            assert_eq!((exchange.bytes_sent, exchange.bytes_received), (42, 6));
+            assert_eq!((exchange.bytes_sent, exchange.bytes_received), (36, 0));
             assert!(exchange.spans.get(2).is_none() && !exchange.status.is_some());
         },
     );
@@ -172,11 +172,11 @@ fn a_refusal_belongs_to_the_publication_before_it() {
     over_connection(
         PUBLISH,
         async |mut server: Server, clock: Virtual| {
-            for _ in 0..3 {
-                server.hear("PUB a 2\r\nhi\r\nPING\r\n").await;
-            }
+            server.hear("PUB a 2\r\nhi\r\nPING\r\n").await;
+            // Those that leave together share a `PING`.
+            server.hear("PUB a 2\r\nhi\r\nPUB a 2\r\nhi\r\nPING\r\n").await;
             server.say("PONG\r\n-ERR 'Permissions Violation for Publish to \"a\"'\r\n").await;
-            server.say("PONG\r\nPONG\r\n").await;
+            server.say("PONG\r\n").await;
             clock.sleep_until(clock.now() + MS).await;
         },
         async |operation, mut client| {
@@ -191,6 +191,31 @@ fn a_refusal_belongs_to_the_publication_before_it() {
             assert_eq!(outcomes, (Outcome::Succeeded, refused, Outcome::Succeeded));
             assert_eq!(streams[1].1.status.to_string(), "permissions");
             assert!(streams[1].1.reusable);
+        },
+    );
+}
+
+#[test]
+fn publications_after_answers_that_came_together_share_a_ping() {
+    over_connection(
+        PUBLISH,
+        async |mut server: Server, _| {
+            server.hear("PUB a 2\r\nhi\r\nPING\r\n").await;
+            server.hear("PUB a 2\r\nhi\r\nPING\r\n").await;
+            server.say("PONG\r\nPONG\r\n").await;
+            server.hear("PUB a 2\r\nhi\r\nPUB a 2\r\nhi\r\nPING\r\n").await;
+            server.say("-ERR 'Permissions Violation for Publish to \"a\"'\r\n").await;
+            server.say("-ERR 'Permissions Violation for Publish to \"a\"'\r\n").await;
+            server.say("PONG\r\n").await;
+        },
+        async |operation, mut client| {
+            let mut streams = [client.stream(), client.stream()];
+            for expected in [Outcome::Succeeded, Outcome::Failed(FailureKind::Status)] {
+                let [first, second] = &mut streams;
+                let outcomes =
+                    tokio::join!(perform(&operation, first), perform(&operation, second));
+                assert_eq!(outcomes, (expected, expected));
+            }
         },
     );
 }
