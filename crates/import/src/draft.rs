@@ -44,8 +44,10 @@ pub struct Replay {
     pub offsets: String,
     /// How many there are.
     pub requests: u64,
-    /// From the first to the last.
+    /// From the first stamp to the last request.
     pub length: Duration,
+    /// Length of the stamps that the instants were drawn within, where it is worth a remark.
+    pub resolution: Option<Duration>,
 }
 
 /// One request.

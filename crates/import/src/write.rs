@@ -156,12 +156,18 @@ fn comment(out: &mut String, line: &str) {
 }
 
 fn load(load: Option<&Replay>) -> String {
-    let Some(Replay { offsets, requests, length }) = load else { return CAREFUL.to_owned() };
+    let Some(Replay { offsets, requests, length, resolution }) = load else {
+        return CAREFUL.to_owned();
+    };
     let length = format_duration(Duration::from_secs(length.as_secs_f64().round() as u64));
+    let resolution = resolution.map(format_duration).map(|one| {
+        format!("resolution = {:<24}  # within this, instants are drawn at random\n", text(&one))
+    });
     format!(
-        "replay  = {}           # requests: {requests}, in {length}\nwarm_up = \"0s\"\n\
+        "replay  = {}           # requests: {requests}, in {length}\n{}warm_up = \"0s\"\n\
          steady_state = \"reported\"               # the traffic is as it was",
-        fixed(offsets)
+        fixed(offsets),
+        resolution.unwrap_or_default()
     )
 }
 

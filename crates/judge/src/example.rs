@@ -300,6 +300,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         first_failures: Vec::new(),
         agents: Vec::new(),
         traces: None,
+        replay: None,
         journeys: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,

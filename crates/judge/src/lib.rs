@@ -7,9 +7,11 @@
 //! [`validity`] decides whether a trial may be used; [`findings`], [`criteria`], [`comparison`] and [`verdict`] judge
 //! it; [`consistency`] checks its arithmetic; [`capacity`] combines the trials of a search, [`scaling`] closed loads
 //! of different sizes; [`part_times`] sums the time that operations spent in the parts of the target; [`run_record`]
-//! is the input of a page; [`explain`] defines the terms; [`agents`] compares machines that performed a trial together.
+//! is the input of a page; [`explain`] defines the terms; [`agents`] compares machines that performed a trial together,
+//! [`burstiness`] a replay with its log.
 
 pub mod agents;
+pub mod burstiness;
 pub mod capacity;
 pub mod case;
 pub mod comparison;

@@ -326,8 +326,10 @@ fn process(arrivals: &ArrivalProcess) -> String {
             format_duration(*on),
             format_duration(*off)
         ),
-        ArrivalProcess::Replay { offsets_ns, file, .. } => {
-            format!("replay of {} arrivals of {file}", offsets_ns.len())
+        ArrivalProcess::Replay { offsets_ns, file, resolution, .. } => {
+            let within = resolution.map(|one| format!(", drawn within {}", format_duration(one)));
+            let arrivals = offsets_ns.len();
+            format!("replay of {arrivals} arrivals of {file}{}", within.unwrap_or_default())
         }
     }
 }

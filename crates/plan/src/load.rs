@@ -105,6 +105,9 @@ pub enum ArrivalProcess {
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
         digest: String,
+        /// Length of the stamps that the instants were drawn within; none where they are as they were recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<Duration>,
     },
 }
 

@@ -35,7 +35,7 @@ pub use spans::Spans;
 pub use status::{Status, StatusName};
 pub use totals::{
     BeforeMeasure, ItemTotals, JourneyLayout, JourneyTotals, Layout, MixNames, OperationTotals,
-    StepOutcome, StepTotals, TailBreakdown, Totals,
+    ReplayCounts, StepOutcome, StepTotals, TailBreakdown, Totals,
 };
 pub use trace_id::TraceId;
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, TrialFacts};

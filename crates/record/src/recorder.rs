@@ -10,7 +10,7 @@ use stats::{COARSE, Histogram};
 
 use crate::event::Lateness;
 use crate::window::{LateTime, OpenWindows, WindowSpan};
-use crate::{FailureKind, Layout, Outcome, Sample, StepOutcome, Totals};
+use crate::{FailureKind, Layout, Outcome, ReplayCounts, Sample, StepOutcome, Totals};
 use batch::SampleSpans;
 pub use batch::{Batch, RawSample};
 use listed::Lister;
@@ -122,6 +122,13 @@ impl Recorder {
         Self { lister: listing.map(|listing| Box::new(Lister::new(listing))), ..self }
     }
 
+    /// The same, and it counts what is due and sent over time.
+    #[must_use]
+    pub fn replaying(mut self, counts: Option<ReplayCounts>) -> Self {
+        self.totals.replay = counts;
+        self
+    }
+
     /// Memory of one recorder in bytes, with a window under way to the disk; what grows with the load
     /// (items, late values, raw samples) is left out.
     pub fn memory(operations: usize, spans: usize) -> u64 {
@@ -164,6 +171,9 @@ impl Recorder {
             return;
         }
         self.totals.end(sample, self.phases.measure_to);
+        if let Some(counts) = &mut self.totals.replay {
+            counts.end(sample, self.phases.measure_from);
+        }
         if is_operation {
             self.in_flight -= 1;
             let (time_ns, lag_ns) = (sample.response_time(), sample.dispatch_lag());
@@ -263,6 +273,9 @@ impl Recorder {
         }
         self.newest = self.newest.max(intended_at);
         self.totals.part_mut(operation).planned += 1;
+        if let Some(counts) = &mut self.totals.replay {
+            counts.plan(intended_at - self.phases.measure_from);
+        }
         let window = self.phases.window_of(intended_at);
         self.open.touch(window, operation).planned += 1;
         Some(window)

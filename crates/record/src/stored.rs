@@ -1,5 +1,5 @@
-//! Histograms among the stored facts of a trial: buckets in the codec of HdrHistogram, and the exact
-//! moments beside them, so that what is read back equals what was written.
+//! Histograms and series of counts among the stored facts of a trial. A histogram is buckets in the codec of
+//! HdrHistogram with the exact moments beside them, so that what is read back equals what was written.
 
 use std::collections::BTreeMap;
 
@@ -104,5 +104,44 @@ pub(crate) mod by_power {
         let stored = ByPower::<Stored>::deserialize(from)?;
         let read = stored.iter().map(|(power, one)| Ok((*power, one.histogram()?)));
         read.collect::<Result<_, String>>().map_err(D::Error::custom)
+    }
+}
+
+/// Counts, most of them small: each as LEB128, all of them as base64.
+pub(crate) mod counts {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(counts: &[u32], to: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(counts.len());
+        for count in counts {
+            let mut rest = *count;
+            while rest >= 0x80 {
+                bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest as u8);
+        }
+        STANDARD.encode(&bytes).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<u32>, D::Error> {
+        let bytes = STANDARD.decode(String::deserialize(from)?).map_err(D::Error::custom)?;
+        let (mut counts, mut count, mut shift) = (Vec::new(), 0_u64, 0);
+        for byte in bytes {
+            count |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if shift > 35 {
+                return Err(D::Error::custom("a count has more than 32 bits"));
+            }
+            if byte < 0x80 {
+                let whole = u32::try_from(count);
+                counts.push(whole.map_err(|_| D::Error::custom("a count has more than 32 bits"))?);
+                (count, shift) = (0, 0);
+            }
+        }
+        match shift {
+            0 => Ok(counts),
+            _ => Err(D::Error::custom("the last count is cut off")),
+        }
     }
 }

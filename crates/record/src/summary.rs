@@ -13,6 +13,7 @@ mod journey;
 mod load;
 mod part;
 mod placement;
+mod replay;
 mod scaling;
 mod scheduling;
 mod system;
@@ -35,6 +36,7 @@ pub use journey::Journey;
 pub use load::{Load, Model};
 pub use part::Part;
 pub use placement::Placement;
+pub use replay::{Burstiness, Replay, ReplayScale};
 pub use scaling::{Scaling, ScalingPoint};
 pub use scheduling::{Scheduling, SchedulingPolicy, SchedulingReason};
 pub use system::{Expectation, Observer, Process, System};
@@ -220,6 +222,9 @@ pub struct TrialSummary {
     /// The operations that it lists one by one; none where it was not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<Traces>,
+    /// Whether it was as bursty as the log that it replayed; none where it replayed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 impl TrialSummary {

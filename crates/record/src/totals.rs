@@ -1,6 +1,7 @@
 //! Every count and histogram of a measure phase, mergeable over workers.
 
 mod journey;
+mod replay;
 mod tail;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use stats::{COARSE, FINE, Histogram};
 use crate::summary::Accounting;
 use crate::{FailureKind, Outcome, Sample, Status};
 pub use journey::{JourneyTotals, StepOutcome, StepTotals};
+pub use replay::ReplayCounts;
 pub use tail::TailBreakdown;
 
 /// Different names of statuses that are counted for an operation.
@@ -151,6 +153,9 @@ pub struct Totals {
     pub dispatch_lag: Histogram,
     /// Parts of response time, by bucket of response time.
     pub tail: TailBreakdown,
+    /// Operations due and sent over time, where instants are replayed without journeys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayCounts>,
 }
 
 /// What ramp-up and warm-up sent: an observer that counts arrivals cannot separate it from the rest.
@@ -197,6 +202,7 @@ impl Totals {
             journeys: journeys.collect(),
             dispatch_lag: Histogram::new(FINE),
             tail: TailBreakdown::default(),
+            replay: None,
         }
     }
 
@@ -220,6 +226,11 @@ impl Totals {
         self.journeys.iter_mut().zip(&other.journeys).for_each(|(mine, theirs)| mine.merge(theirs));
         self.dispatch_lag.merge(&other.dispatch_lag);
         self.tail.merge(&other.tail);
+        match (&mut self.replay, &other.replay) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, Some(theirs)) => self.replay = Some(theirs.clone()),
+            (_, None) => {}
+        }
     }
 
     /// The operation with this index, or the journey where it is beyond the operations.

@@ -4,8 +4,8 @@
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
 //! [`exceedance`] holds the operations beyond a bound against the share that is allowed, at thresholds that
 //! follow the [`running_median`] of a trial,
-//! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
-//! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
+//! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`burstiness`] compares two,
+//! [`steady`] says whether a trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
 //! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`], [`trend`]
 //! and [`race`] find what a shape gives away.
 //!
@@ -14,6 +14,7 @@
 pub mod arrivals;
 mod binomial;
 pub mod bootstrap;
+pub mod burstiness;
 pub mod capacity;
 mod chance;
 pub mod comparison;

@@ -90,7 +90,7 @@ impl<C: Clock, N: Network, D: Driver> WorkerState<C, N, D> {
             window: timeline.window,
         };
         let recorder = Recorder::new(worker, &workload.layout, phases, workload.samples.is_some());
-        let recorder = recorder.listing(workload.listing());
+        let recorder = recorder.listing(workload.listing()).replaying(workload.replay_counts());
         let tracer = workload.tracing.as_ref().map(|tracing| tracing.tracer(worker).into());
         let connections = workload.part(u64::from(workload.load.connections), worker);
         let limit = connections * u64::from(workload.load.streams);

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use plan::journey::{Journey, Step};
-use plan::load::{Load, Model};
+use plan::load::{ArrivalProcess, Load, Model, Stop};
 use plan::mix::Mix;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
 use plan::plan_share::PlanShare;
+use plan::schedule::nanos;
 use record::summary::FAILURES_LISTED;
-use record::{Layout, Listing, WindowSpan};
+use record::{Layout, Listing, ReplayCounts, WindowSpan};
 
 use super::backlog::Backlog;
 use super::share::WorkerShare;
@@ -110,6 +111,23 @@ impl<D: Driver> Workload<D> {
         let failures = FAILURES_LISTED / u64::from(self.share.of.max(1));
         let by = judged_by(&self.load.model);
         self.tracing.is_some().then_some(Listing { by, failures })
+    }
+
+    /// Empty counts of a replay, if this trial is one. A journey is one arrival and many operations, so a mix with
+    /// journeys has none.
+    pub(crate) fn replay_counts(&self) -> Option<ReplayCounts> {
+        let Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, resolution, .. } } =
+            &self.load.model
+        else {
+            return None;
+        };
+        let planned = match self.load.stop {
+            Stop::Operations { count } => usize::try_from(count).unwrap_or(usize::MAX),
+            Stop::Duration { after } => offsets_ns.partition_point(|at| *at < nanos(after)),
+        };
+        let last = offsets_ns.get(planned.min(offsets_ns.len()).checked_sub(1)?)?;
+        let counts = || ReplayCounts::new(last + 1, resolution.map(nanos));
+        self.journeys.is_empty().then(counts)
     }
 
     /// The mix with this seed.

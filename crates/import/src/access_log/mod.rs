@@ -4,7 +4,7 @@
 //! millisecond. The requests of one stamp are spread over it: given their count, their instants are uniform, as those of
 //! every process are whose rate does not change within the stamp.
 //!
-//! Not here: whether the load that was performed kept the burstiness of the log.
+//! Not here: whether the load that was performed kept the burstiness of the log (see `judge`).
 
 mod line;
 #[cfg(test)]
@@ -43,7 +43,7 @@ pub struct LogSummary {
     pub requests: u64,
     /// Lines that were left out, by reason: how many, and the number of the first, from 1.
     pub left_out: BTreeMap<&'static str, (u64, u64)>,
-    /// Nanoseconds from the first request to the last.
+    /// Nanoseconds from the first stamp to the last request.
     pub length: u64,
     /// The coarsest stamp, in nanoseconds.
     pub within: u64,
@@ -205,7 +205,7 @@ impl Queue {
 struct Files<'a, R, O> {
     requests: &'a mut R,
     offsets: &'a mut O,
-    /// The instant of the first request.
+    /// The first stamp: intervals from it on are those of the log, so their counts are too.
     began: Option<i128>,
     /// Instants that were drawn so far.
     drawn: u64,
@@ -274,7 +274,7 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         instants.sort_unstable();
         for (target, instant) in same.targets.iter().zip(instants) {
             let instant = at + i128::from(instant);
-            let began = *self.began.get_or_insert(instant);
+            let began = *self.began.get_or_insert(at);
             let offset = u64::try_from(instant - began).unwrap_or_default();
             self.summary.length = self.summary.length.max(offset);
             writeln!(self.offsets, "{}", self.summary.length)?;
@@ -292,7 +292,12 @@ impl LogSummary {
         let length = Duration::from_nanos(self.length);
         let mut draft = Draft {
             title: format!("Replay of {source}"),
-            load: Some(Replay { offsets: offsets.to_owned(), requests: self.requests, length }),
+            load: Some(Replay {
+                offsets: offsets.to_owned(),
+                requests: self.requests,
+                length,
+                resolution: (self.within >= COARSE).then(|| Duration::from_nanos(self.within)),
+            }),
             ..Draft::default()
         };
         for (reason, (count, first)) in &self.left_out {

@@ -5,7 +5,7 @@
 //! may be used (see [`crate::validity`]) and how findings look (see `pages`).
 //!
 //! In reading order: `kind` is a row, `table` holds all rows and runs their checks, `codes` names the findings that
-//! other modules look for. The rows are in `generator` and `load` (the instrument, and the offered load), `answers`,
+//! other modules look for. The rows are in `generator`, `load` and `replay` (the instrument, and the offered load), `answers`,
 //! `distribution`, `time_patterns`, `steady` and `work` (the answers), `journeys` (their steps), `agents` (several machines), `kernel`, `signatures`, `under_test` and
 //! `parts` (causes and places), `level_adds_outside` and `level_adds_in_part` (an `added_time`) and
 //! `compared_while_bound` (each about an `arm_pair`), `race`, `run` and `scaling` (several trials), `design`
@@ -35,6 +35,7 @@ mod load;
 mod noise;
 mod parts;
 mod race;
+mod replay;
 mod run;
 mod scaling;
 mod signatures;

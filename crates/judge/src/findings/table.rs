@@ -6,7 +6,7 @@ use super::kind::{Check, FindingKind, Noticed};
 use super::{
     agents, all_failed, answers, capacity, compared_while_bound, criterion, design, distribution,
     execution, generator, journeys, kernel, level_adds_in_part, level_adds_outside, load, noise,
-    parts, race, run, scaling, signatures, steady, time_patterns, under_test, work,
+    parts, race, replay, run, scaling, signatures, steady, time_patterns, under_test, work,
 };
 use crate::case::{Case, RunView};
 
@@ -47,6 +47,8 @@ pub const TABLE: &[FindingKind] = &[
     generator::BOUND,
     compared_while_bound::COMPARED_WHILE_BOUND,
     load::POOL_LIMITED,
+    replay::FLATTENED,
+    replay::BURSTIER,
     agents::SHORT,
     agents::DIFFER,
     agents::CLOCKS,

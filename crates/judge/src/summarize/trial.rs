@@ -14,6 +14,7 @@ use stats::Histogram;
 use stats::dispersion::Dispersion;
 
 use super::input::TrialInput;
+use crate::burstiness;
 use crate::case::{OverTime, Points, SteadyStateTest};
 use crate::consistency::WindowSums;
 use crate::criteria::Evaluation;
@@ -170,6 +171,7 @@ fn put_together(
         first_failures: facts.first_failures.clone(),
         agents: Vec::new(),
         traces: facts.traces.clone(),
+        replay: burstiness::of(facts),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bars;
+mod burstiness;
 mod data;
 mod dose;
 mod forest;
@@ -72,6 +73,8 @@ struct PageSection {
     lead: String,
     trial: Option<u32>,
     tables: Vec<Table>,
+    /// The chart of a replay, before its table.
+    burstiness: Option<burstiness::Chart>,
     /// The picture beside each of the tables.
     pictures: Vec<Option<bars::Bars>>,
     /// Whether the page has charts of the trial.
@@ -151,7 +154,12 @@ fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<PageSection> {
         let trial = trials.iter().find(|one| Some(one.index) == section.trial).copied();
         bars::pictures(trial, &section.tables, drawn.contains(&section.id))
     };
+    let replayed = |section: &Section| {
+        let trial = trials.iter().find(|one| Some(one.index) == section.trial);
+        trial.filter(|_| section.id == "trial").and_then(|one| burstiness::chart(one))
+    };
     let part = |section: Section| PageSection {
+        burstiness: replayed(&section),
         pictures: pictures(&section),
         id: section.id,
         folded: section.rank == Rank::Detail,

@@ -327,3 +327,51 @@ fn sizes_of_a_closed_load_are_a_chart_without_scripts() {
         "three sizes are no course"
     );
 }
+
+#[test]
+fn a_replay_has_the_curve_of_its_burstiness() {
+    use record::summary::{Burstiness, Replay, ReplayScale};
+    const MS: u64 = 1_000_000;
+    let scale = |(ms, recorded, replayed): (u64, f64, f64)| ReplayScale {
+        scale_ns: ms * MS,
+        intervals: 20_000 / ms,
+        recorded,
+        replayed,
+        change: (replayed - recorded) / recorded.max(1.0),
+        low: -0.5,
+        high: -0.25,
+        burstiness: Burstiness::Flattened,
+    };
+    let mut run = example::record();
+    let trial = &mut run.summary.arms[0].trials[0];
+    trial.replay = Some(Replay {
+        resolution_ns: Some(1_000 * MS),
+        bin_ns: 10 * MS,
+        burstiness: Burstiness::Flattened,
+        scales: [(10, 1.0, 0.0), (100, 1.0, 0.7), (1_000, 10.0, 5.0)].map(scale).into(),
+    });
+    let page = render(&run).unwrap();
+    assert_well_formed(&page);
+    // From 0.01 to 10 on a logarithmic axis, and from 10 ms to 1 s.
+    for place in [
+        "points=\"2,33.33 50,33.33 98,0\"",
+        "class=\"point\" style=\"left:2.0%;bottom:0.0%\" title=\"10ms: recorded 1.00, replayed 0\"",
+        "class=\"poisson\" style=\"bottom:66.67%\"",
+        "class=\"model\" style=\"right:50.0%\"",
+    ] {
+        assert!(page.contains(place), "{place}");
+    }
+    let sections = outline::sections(&run.summary);
+    let table = sections.iter().flat_map(|one| &one.tables).find(|one| one.id == "burstiness");
+    let table = table.unwrap();
+    assert_eq!(
+        table.rows[2],
+        ["1s", "20", "10.0", "5.00", "−50.0 %", "−50.0 % to −25.0 %", "flatter", "log"]
+    );
+    assert_eq!(table.rows[1][7], "model");
+    let note = table.note.as_deref().unwrap();
+    assert!(note.starts_with("The replay is flatter than the log at 10ms, 100ms, 1s."), "{note}");
+    assert!(note.contains("stamps of 1s"), "{note}");
+    run.summary.arms[0].trials[0].replay.as_mut().unwrap().scales.pop();
+    assert!(!render(&run).unwrap().contains("sizes curve"), "two scales are no curve");
+}

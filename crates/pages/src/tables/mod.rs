@@ -5,7 +5,7 @@
 //! tables of the whole run, [`outcome`] the failures in it; [`accounting`] has the outcomes of all operations by arm,
 //! and [`observed`] the observers' results; [`parts`] and [`phases`] show where the time went, [`work`] its processor
 //! time; [`trial`] has tables of one trial, [`agents`] the machines that performed it; [`journeys`] those of its journeys, [`traces`] single operations; `times` those of response and service
-//! time.
+//! time, [`replay`] the burstiness of a replay.
 
 pub mod accounting;
 pub mod agents;
@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod parts;
 pub mod percentiles;
 pub mod phases;
+pub mod replay;
 pub mod run;
 pub mod scaling;
 pub mod streams;

@@ -2,16 +2,17 @@
 
 use record::summary::{Distribution, Expectation, Generator, Operation, TrialSummary, Validity};
 
-use super::{Table, agents, journeys, streams, times};
+use super::{Table, agents, journeys, replay, streams, times};
 use judge::scheduling;
 use plan::number;
 
-/// Every table of a trial that has content: journeys, mix, accounting, rates, times, failures, spans, items and response time
+/// Every table of a trial that has content: journeys, mix, accounting, rates, burstiness, times, failures, spans, items and response time
 /// against them, observers, generator, systems, kernel.
 pub fn all(trial: &TrialSummary) -> Vec<Table> {
     let tables = [
         Some(mix(trial)),
         Some(rates(trial)),
+        replay::burstiness(trial),
         times::response(trial),
         times::service(trial),
         times::outcome(trial),

@@ -20,11 +20,12 @@ const MODELS: [&str; 5] = ["rate", "stages", "burst", "users", "replay"];
 /// Keys that end the measure phase.
 const STOPS: [&str; 2] = ["duration", "operations"];
 /// Keys that need another key.
-const COMPANIONS: [(&str, &[&str]); 4] = [
+const COMPANIONS: [(&str, &[&str]); 5] = [
     ("arrivals", &["rate", "stages", "burst"]),
     ("from", &["stages"]),
     ("spawn_rate", &["users"]),
     ("think", &["users"]),
+    ("resolution", &["replay"]),
 ];
 
 /// Keys that make streams meaningless: such a connection carries one operation at a time.
@@ -173,6 +174,7 @@ fn burst(reader: &mut Reader<'_>, spacing: Spacing) -> Option<ArrivalProcess> {
 }
 
 fn replay(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess> {
+    let resolution = positive(reader, "resolution");
     let (file, span) = reader.string("replay")?;
     let read = inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"));
     let offsets = read.and_then(|bytes| {
@@ -187,6 +189,7 @@ fn replay(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess
                 offsets_ns: Arc::from(offsets),
                 file: file.into(),
                 digest,
+                resolution,
             })
         }
         Err(message) => {

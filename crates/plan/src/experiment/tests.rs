@@ -234,12 +234,18 @@ fn every_load_model_is_understood() {
     assert_eq!((closed.model, closed.connections), (Model::Closed, 10));
     assert_eq!(load("duration = \"1s\"").connections, 50);
 
-    let replay = load("replay = \"offsets.csv\"");
-    assert_eq!(replay.stop, Stop::Operations { count: 3 });
-    let Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, .. } } = replay.model else {
-        panic!("not a replay")
+    let replay = |more: &str| {
+        let load = load(&format!("replay = \"offsets.csv\"\n{more}"));
+        let Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, resolution, .. } } =
+            load.model
+        else {
+            panic!("not a replay")
+        };
+        assert_eq!(load.stop, Stop::Operations { count: 3 });
+        assert_eq!(*offsets_ns, [0, 1_500_000, 1_000_000_000]);
+        resolution
     };
-    assert_eq!(*offsets_ns, [0, 1_500_000, 1_000_000_000]);
+    assert_eq!((replay(""), replay("resolution = \"1s\"")), (None, Some(second)));
 
     let rest =
         load("timeout = \"2s\"\nnew_connections = true\nworkers = 3\nsteady_state = \"reported\"");

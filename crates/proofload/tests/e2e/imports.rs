@@ -105,6 +105,18 @@ fn a_log_is_replayed_request_by_request() {
     assert_eq!(trial.accounting.succeeded, 150, "{}{}", ran.stdout, ran.stderr);
     // One request for the check that the target listens is none of HTTP.
     assert_eq!(truth.received(), 150);
+    let replay = trial.replay.as_ref().expect("what is replayed is compared with the log");
+    assert_eq!((replay.resolution_ns, replay.bin_ns), (Some(1_000_000_000), 10_000_000));
+    let scales: Vec<(u64, u64)> =
+        replay.scales.iter().map(|one| (one.scale_ns / 1_000_000, one.intervals)).collect();
+    assert_eq!(scales[..3].iter().map(|one| one.0).collect::<Vec<_>>(), [10, 20, 50]);
+    // The last of three seconds ends with its last request.
+    assert!((200..=300).contains(&scales[0].1), "{scales:?}");
+    assert!(replay.scales.iter().all(|one| one.recorded > 0.5), "{replay:?}");
+    let full = lab.proofload(&["report", "run", "--full"]);
+    for said in ["Burstiness: variance over mean", "The log has stamps of 1s"] {
+        assert!(full.stdout.contains(said), "{said}: {}{}", full.stdout, full.stderr);
+    }
     let again = lab.proofload(&made);
     assert_eq!(again.code, 4, "{}", again.stderr);
     let files = fs::read_dir(lab.path(".")).expect("listed").count();

@@ -151,12 +151,19 @@ fn merged_shares_equal_one_machine_field_by_field() {
         off: Duration::from_millis(400),
         spacing: Spacing::Poisson,
     };
+    let replay = ArrivalProcess::Replay {
+        offsets_ns: (0..1_000).map(|index| index * index * 5_000).collect(),
+        file: "offsets.csv".to_owned(),
+        digest: String::new(),
+        resolution: None,
+    };
     let processes = [
         ("constant", ArrivalProcess::Constant { rate: 200.0 }),
         ("poisson", ArrivalProcess::Poisson { rate: 200.0 }),
         ("even stages", stages(Spacing::Constant)),
         ("random stages", stages(Spacing::Poisson)),
         ("bursts", burst),
+        ("replay", replay),
     ];
     for (name, arrivals) in processes {
         for of in [1, 2, 4, 7] {

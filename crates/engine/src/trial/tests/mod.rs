@@ -10,6 +10,7 @@ mod machines;
 mod open;
 mod queueing;
 mod real;
+mod replay;
 mod shares;
 mod traces;
 
