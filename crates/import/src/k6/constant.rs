@@ -1,11 +1,16 @@
 //! Values of a script that are known without running it, each with its place.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
-use super::tree::{At, Expr, Kind};
+use super::tree::{At, Entry, Expr, Kind};
 
 /// Constants that name each other are followed so far.
 const DEEPEST: usize = 64;
+/// Expressions of a script that are looked at; from there on nothing is known.
+const MOST: usize = 2_000_000;
+/// Longer texts are not known.
+const LONGEST: usize = 1 << 16;
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -34,7 +39,17 @@ pub(super) struct Field {
 }
 
 /// Names of the script and their values.
-pub(super) type Globals<'t> = HashMap<&'t str, &'t Expr>;
+pub(super) struct Globals<'t> {
+    pub names: HashMap<&'t str, &'t Expr>,
+    /// Expressions that may still be looked at: constants that name each other may stand for more than fits anywhere.
+    left: Cell<usize>,
+}
+
+impl Default for Globals<'_> {
+    fn default() -> Self {
+        Self { names: HashMap::new(), left: Cell::new(MOST) }
+    }
+}
 
 impl Constant {
     /// The value of an expression.
@@ -127,7 +142,9 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 fn value(one: &Expr, globals: &Globals<'_>, deepest: usize) -> Constant {
-    let kind = match deepest.checked_sub(1) {
+    let left = globals.left.get();
+    globals.left.set(left.saturating_sub(1));
+    let kind = match deepest.checked_sub(1).filter(|_| left > 0) {
         None => ConstantKind::Unknown,
         Some(deepest) => kind(one, globals, deepest),
     };
@@ -140,44 +157,13 @@ fn kind(one: &Expr, globals: &Globals<'_>, deepest: usize) -> ConstantKind {
         Kind::Bool(is) => ConstantKind::Bool(*is),
         Kind::Number(number) => ConstantKind::Number(*number),
         Kind::Text(text) => ConstantKind::Text(text.clone()),
-        Kind::Template(texts, between) => {
-            let mut out = texts.first().cloned().unwrap_or_default();
-            for (one, text) in between.iter().zip(texts.iter().skip(1)) {
-                match of(one).kind {
-                    ConstantKind::Text(value) => out.push_str(&value),
-                    ConstantKind::Number(number) => out.push_str(&number.to_string()),
-                    _ => return ConstantKind::Unknown,
-                }
-                out.push_str(text);
-            }
-            ConstantKind::Text(out)
-        }
-        Kind::Name(name) => match globals.get(name.as_str()) {
+        Kind::Template(texts, between) => template(texts, between.iter().map(of)),
+        Kind::Name(name) => match globals.names.get(name.as_str()) {
             Some(one) => of(one).kind,
             None => ConstantKind::Unknown,
         },
         Kind::List(items) => ConstantKind::List(items.iter().map(of).collect()),
-        Kind::Object(entries) => {
-            let mut fields = Vec::new();
-            for entry in entries {
-                let value = of(&entry.value);
-                match &entry.name {
-                    None => fields.extend(value.fields().iter().cloned()),
-                    Some(name) => {
-                        let text = match &name.text {
-                            Ok(text) => Some(text.clone()),
-                            Err(computed) => of(computed).text().map(str::to_owned),
-                        };
-                        fields.extend(text.map(|text| Field {
-                            name: text,
-                            name_at: name.at.clone(),
-                            value,
-                        }));
-                    }
-                }
-            }
-            ConstantKind::Object(fields)
-        }
+        Kind::Object(entries) => ConstantKind::Object(fields(entries, of)),
         Kind::Member(object, name) => {
             of(object).get(name).map_or(ConstantKind::Unknown, |one| one.kind.clone())
         }
@@ -192,18 +178,60 @@ fn kind(one: &Expr, globals: &Globals<'_>, deepest: usize) -> ConstantKind {
         Kind::Conditional(_, then, otherwise) => {
             Some(of(otherwise)).filter(Constant::is_known).unwrap_or_else(|| of(then)).kind
         }
-        Kind::Call(callee, arguments) => {
-            let path = callee.path().unwrap_or_default();
-            match (path.as_slice(), arguments.first()) {
-                (["Number" | "parseInt" | "parseFloat"] | ["Number", _], Some(one)) => {
-                    of(one).number().map_or(ConstantKind::Unknown, ConstantKind::Number)
-                }
-                (["String"], Some(one)) => of(one).kind,
-                (["Math", "floor" | "round" | "ceil"], Some(one)) => of(one)
-                    .number()
-                    .map_or(ConstantKind::Unknown, |n| ConstantKind::Number(n.floor())),
-                _ => ConstantKind::Unknown,
-            }
+        Kind::Call(callee, arguments) => match arguments.first() {
+            Some(first) => called(&callee.path().unwrap_or_default(), of(first)),
+            None => ConstantKind::Unknown,
+        },
+        _ => ConstantKind::Unknown,
+    }
+}
+
+fn template(texts: &[String], between: impl Iterator<Item = Constant>) -> ConstantKind {
+    let mut out = texts.first().cloned().unwrap_or_default();
+    for (one, text) in between.zip(texts.iter().skip(1)) {
+        match one.kind {
+            ConstantKind::Text(value) => out.push_str(&value),
+            ConstantKind::Number(number) => out.push_str(&number.to_string()),
+            _ => return ConstantKind::Unknown,
+        }
+        out.push_str(text);
+        if out.len() > LONGEST {
+            return ConstantKind::Unknown;
+        }
+    }
+    ConstantKind::Text(out)
+}
+
+fn fields(entries: &[Entry], of: impl Fn(&Expr) -> Constant) -> Vec<Field> {
+    let mut fields = Vec::new();
+    for entry in entries {
+        let value = of(&entry.value);
+        let Some(name) = &entry.name else {
+            fields.extend(value.fields().iter().cloned());
+            continue;
+        };
+        let text = match &name.text {
+            Ok(text) => Some(text.clone()),
+            Err(computed) => of(computed).text().map(str::to_owned),
+        };
+        fields.extend(text.map(|name_text| Field {
+            name: name_text,
+            name_at: name.at.clone(),
+            value,
+        }));
+    }
+    fields
+}
+
+fn called(path: &[&str], first: Constant) -> ConstantKind {
+    let number = first.number();
+    match path {
+        ["Number" | "parseInt" | "parseFloat"] | ["Number", _] => {
+            number.map_or(ConstantKind::Unknown, ConstantKind::Number)
+        }
+        ["String"] => first.kind,
+        ["Math", "floor" | "round" | "ceil"] => {
+            number.map_or(ConstantKind::Unknown, |n| ConstantKind::Number(n.floor()))
         }
         _ => ConstantKind::Unknown,
     }
@@ -214,7 +242,9 @@ fn binary(operator: &str, left: Constant, right: Constant) -> ConstantKind {
     match (operator, left.kind, right.kind) {
         ("||" | "??", Unknown, right) => right,
         ("||" | "??", left, _) => left,
-        ("+", Text(left), Text(right)) => Text(left + &right),
+        ("+", Text(left), Text(right)) if left.len() + right.len() <= LONGEST => {
+            Text(left + &right)
+        }
         ("+", Text(left), Number(right)) => Text(left + &right.to_string()),
         ("+", Number(left), Text(right)) => Text(left.to_string() + &right),
         ("+", Number(left), Number(right)) => Number(left + right),

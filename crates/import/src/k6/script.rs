@@ -38,7 +38,7 @@ impl<'t> Script<'t> {
             tree,
             imports: HashMap::new(),
             functions: HashMap::new(),
-            globals: HashMap::new(),
+            globals: Globals::default(),
             default: None,
             options: None,
         };
@@ -51,9 +51,9 @@ impl<'t> Script<'t> {
             match name {
                 "default" => script.default = function,
                 "options" => {
-                    let value = script.globals.get(local).copied();
+                    let value = script.globals.names.get(local).copied();
                     if let Some(value) = value {
-                        script.globals.insert("options", value);
+                        script.globals.names.insert("options", value);
                     }
                 }
                 _ => {
@@ -64,7 +64,7 @@ impl<'t> Script<'t> {
             }
         }
         script.options =
-            script.globals.get("options").map(|one| Constant::of(one, &script.globals));
+            script.globals.names.get("options").map(|one| Constant::of(one, &script.globals));
         script
     }
 
@@ -79,7 +79,7 @@ impl<'t> Script<'t> {
                     if let Some(function) = value.function() {
                         self.functions.insert(name, function);
                     }
-                    self.globals.insert(name, value);
+                    self.globals.names.insert(name, value);
                 }
             }
             StmtKind::Function(name, function) => {
@@ -121,7 +121,7 @@ impl<'t> Script<'t> {
 
     /// The metrics that it makes.
     pub fn metrics(&self) -> Vec<Metric<'t>> {
-        let made = self.globals.iter().filter_map(|(variable, value)| {
+        let made = self.globals.names.iter().filter_map(|(variable, value)| {
             let Kind::New(class, arguments) = &value.kind else { return None };
             let path = class.path()?;
             let (module, class) = self.imported(&path)?;

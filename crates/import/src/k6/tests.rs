@@ -11,106 +11,101 @@ fn warnings(options: &str, body: &str) -> Vec<String> {
     found.into_iter().map(|one| one.to_string()).collect()
 }
 
+/// Options and an iteration, and what is said of them.
+const ODD: &[(&str, &str, &str)] = &[
+    (
+        "{ executor: 'ramping-arrival-rate', stages: [{ duration: '1m', target: 100 }] }",
+        "http.get('http://h/')",
+        "k6 ignores `executor` at the root of `options` (the stages are numbers of users, not rates)",
+    ),
+    (
+        "{ vus: 1, duraton: '1m' }",
+        "",
+        "k6 ignores `duraton`, which is no key of options (did you mean `duration`?)",
+    ),
+    (
+        "{ scenarios: { a: { executor: 'constant-vus', vus: 1, duration: '1m', rate: 5 } } }",
+        "",
+        "k6 ignores `rate`, which is no key of `constant-vus`",
+    ),
+    (
+        "{ scenarios: { a: { executor: 'constant-arival-rate' } } }",
+        "",
+        "unknown executor `constant-arival-rate`",
+    ),
+    (
+        "{ scenarios: { a: { executor: 'constant-vus', vus: 1 } } }",
+        "",
+        "the scenario `a` has no `duration`",
+    ),
+    ("{ vus: 1, duration: '1s', scenarios: {} }", "", "`vus` and `scenarios` exclude each other"),
+    ("{ vus: 10 }", "", "`vus` has no `duration`"),
+    (
+        "{}",
+        "check(http.get('http://h/'), { ok: (r) => r.status === 200 });",
+        "nothing depends on the checks",
+    ),
+    (
+        "{ thresholds: { http_req_duratoin: ['p(95)<500'] } }",
+        "http.get('http://h/')",
+        "`http_req_duratoin` (did you mean `http_req_duration`?)",
+    ),
+    (
+        "{ thresholds: { checks: ['rate>0.9'] } }",
+        "http.get('http://h/')",
+        "nothing in the script makes samples of `checks`",
+    ),
+    (
+        "{ thresholds: { ws_connecting: ['p(95)<500'] } }",
+        "http.get('http://h/')",
+        "nothing in the script makes samples of `ws_connecting`",
+    ),
+    (
+        "{ thresholds: { 'http_req_duration{name:login}': ['p(95)<500'] } }",
+        "http.get('http://h/', { tags: { name: 'home' } })",
+        "no request has the name `login`",
+    ),
+    (
+        "{ thresholds: { 'http_req_duration{group:main}': ['p(95)<500'] } }",
+        "group('main', () => http.get('http://h/'))",
+        "the name of a group begins with `::`",
+    ),
+    (
+        "{ thresholds: { 'http_req_duration{scenario:b}': ['p(95)<500'] }, scenarios: { a: { executor: 'shared-iterations' } } }",
+        "http.get('http://h/')",
+        "there is no scenario `b`",
+    ),
+    (
+        "{ thresholds: { 'http_req_duration{kind:b}': ['p(95)<500'] } }",
+        "http.get('http://h/')",
+        "nothing in the script has the tag `kind`",
+    ),
+    (
+        "{ scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, timeUnit: '1s', duration: '1m', preAllocatedVUs: 10 } } }",
+        "http.get('http://h/'); sleep(1);",
+        "10 preallocated users cannot begin 50 iterations a second that sleep 1 s each (50 are busy",
+    ),
+    (
+        "{ scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '1m', preAllocatedVUs: 100 } } }",
+        "http.get('http://h/'); pause(); } function pause() { sleep(1);",
+        "`sleep` in an iteration that an arrival rate starts",
+    ),
+    (
+        "{ vus: 100, duration: '1m' /*x*/ }; // 100 requests per second",
+        "http.get('http://h/');",
+        "users are no rate",
+    ),
+    ("{ vus: 100, duration: '1m' }", "http.get('http://h/'); sleep(1);", "coordinated omission"),
+    (
+        "{ vus: 100, duration: '1m', thresholds: { http_reqs: ['rate>100'] } }",
+        "http.get('http://h/');",
+        "(a threshold expects a rate)",
+    ),
+];
+
 #[test]
 fn k6_lints_fire_where_they_should() {
-    for (options, body, says) in [
-        (
-            "{ executor: 'ramping-arrival-rate', stages: [{ duration: '1m', target: 100 }] }",
-            "http.get('http://h/')",
-            "k6 ignores `executor` at the root of `options` (the stages are numbers of users, not rates)",
-        ),
-        (
-            "{ vus: 1, duraton: '1m' }",
-            "",
-            "k6 ignores `duraton`, which is no key of options (did you mean `duration`?)",
-        ),
-        (
-            "{ scenarios: { a: { executor: 'constant-vus', vus: 1, duration: '1m', rate: 5 } } }",
-            "",
-            "k6 ignores `rate`, which is no key of `constant-vus`",
-        ),
-        (
-            "{ scenarios: { a: { executor: 'constant-arival-rate' } } }",
-            "",
-            "unknown executor `constant-arival-rate`",
-        ),
-        (
-            "{ scenarios: { a: { executor: 'constant-vus', vus: 1 } } }",
-            "",
-            "the scenario `a` has no `duration`",
-        ),
-        (
-            "{ vus: 1, duration: '1s', scenarios: {} }",
-            "",
-            "`vus` and `scenarios` exclude each other",
-        ),
-        ("{ vus: 10 }", "", "`vus` has no `duration`"),
-        (
-            "{}",
-            "check(http.get('http://h/'), { ok: (r) => r.status === 200 });",
-            "nothing depends on the checks",
-        ),
-        (
-            "{ thresholds: { http_req_duratoin: ['p(95)<500'] } }",
-            "http.get('http://h/')",
-            "`http_req_duratoin` (did you mean `http_req_duration`?)",
-        ),
-        (
-            "{ thresholds: { checks: ['rate>0.9'] } }",
-            "http.get('http://h/')",
-            "nothing in the script makes samples of `checks`",
-        ),
-        (
-            "{ thresholds: { ws_connecting: ['p(95)<500'] } }",
-            "http.get('http://h/')",
-            "nothing in the script makes samples of `ws_connecting`",
-        ),
-        (
-            "{ thresholds: { 'http_req_duration{name:login}': ['p(95)<500'] } }",
-            "http.get('http://h/', { tags: { name: 'home' } })",
-            "no request has the name `login`",
-        ),
-        (
-            "{ thresholds: { 'http_req_duration{group:main}': ['p(95)<500'] } }",
-            "group('main', () => http.get('http://h/'))",
-            "the name of a group begins with `::`",
-        ),
-        (
-            "{ thresholds: { 'http_req_duration{scenario:b}': ['p(95)<500'] }, scenarios: { a: { executor: 'shared-iterations' } } }",
-            "http.get('http://h/')",
-            "there is no scenario `b`",
-        ),
-        (
-            "{ thresholds: { 'http_req_duration{kind:b}': ['p(95)<500'] } }",
-            "http.get('http://h/')",
-            "nothing in the script has the tag `kind`",
-        ),
-        (
-            "{ scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, timeUnit: '1s', duration: '1m', preAllocatedVUs: 10 } } }",
-            "http.get('http://h/'); sleep(1);",
-            "10 preallocated users cannot begin 50 iterations a second that sleep 1 s each (50 are busy",
-        ),
-        (
-            "{ scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '1m', preAllocatedVUs: 100 } } }",
-            "http.get('http://h/'); pause(); } function pause() { sleep(1);",
-            "`sleep` in an iteration that an arrival rate starts",
-        ),
-        (
-            "{ vus: 100, duration: '1m' /*x*/ }; // 100 requests per second",
-            "http.get('http://h/');",
-            "users are no rate",
-        ),
-        (
-            "{ vus: 100, duration: '1m' }",
-            "http.get('http://h/'); sleep(1);",
-            "coordinated omission",
-        ),
-        (
-            "{ vus: 100, duration: '1m', thresholds: { http_reqs: ['rate>100'] } }",
-            "http.get('http://h/');",
-            "(a threshold expects a rate)",
-        ),
-    ] {
+    for (options, body, says) in ODD {
         let found = warnings(options, body);
         assert!(found.iter().any(|one| one.contains(says)), "{says}\n{found:#?}");
     }

@@ -23,26 +23,8 @@ fn statement(one: &ast::Statement<'_>) -> Stmt {
             let otherwise = one.alternate.as_ref().map(body).unwrap_or_default();
             StmtKind::If(expression(&one.test), body(&one.consequent), otherwise)
         }
-        S::ForStatement(one) => {
-            let first = match &one.init {
-                Some(ast::ForStatementInit::VariableDeclaration(declared)) => {
-                    vec![Stmt { at: at(declared.span), kind: bindings(declared) }]
-                }
-                _ => Vec::new(),
-            };
-            let (test, update) = (one.test.as_ref(), one.update.as_ref());
-            StmtKind::For(first, test.map(expression), update.map(expression), body(&one.body))
-        }
-        S::ForOfStatement(one) => {
-            let pattern = match &one.left {
-                ast::ForStatementLeft::VariableDeclaration(declared) => {
-                    declared.declarations.first().map(|first| pattern(&first.id))
-                }
-                _ => None,
-            };
-            let pattern = pattern.unwrap_or(Pattern::Other);
-            StmtKind::ForOf(pattern, expression(&one.right), body(&one.body))
-        }
+        S::ForStatement(one) => counted(one),
+        S::ForOfStatement(one) => each(one),
         S::ForInStatement(one) => StmtKind::Loop(Some(expression(&one.right)), body(&one.body)),
         S::WhileStatement(one) => StmtKind::Loop(Some(expression(&one.test)), body(&one.body)),
         S::DoWhileStatement(one) => StmtKind::Loop(Some(expression(&one.test)), body(&one.body)),
@@ -78,6 +60,28 @@ fn statement(one: &ast::Statement<'_>) -> Stmt {
         _ => StmtKind::Other,
     };
     Stmt { at: at(one.span()), kind }
+}
+
+fn counted(one: &ast::ForStatement<'_>) -> StmtKind {
+    let first = match &one.init {
+        Some(ast::ForStatementInit::VariableDeclaration(declared)) => {
+            vec![Stmt { at: at(declared.span), kind: bindings(declared) }]
+        }
+        _ => Vec::new(),
+    };
+    let (test, update) = (one.test.as_ref(), one.update.as_ref());
+    StmtKind::For(first, test.map(expression), update.map(expression), body(&one.body))
+}
+
+fn each(one: &ast::ForOfStatement<'_>) -> StmtKind {
+    let pattern = match &one.left {
+        ast::ForStatementLeft::VariableDeclaration(declared) => {
+            declared.declarations.first().map(|first| pattern(&first.id))
+        }
+        _ => None,
+    };
+    let pattern = pattern.unwrap_or(Pattern::Other);
+    StmtKind::ForOf(pattern, expression(&one.right), body(&one.body))
 }
 
 /// A statement, or those of a block.

@@ -16,24 +16,7 @@ impl<'t> Converter<'t, '_> {
     ) -> Value<'t> {
         let path = callee.path().unwrap_or_default();
         if let Some((module, name)) = self.script.imported(&path) {
-            return match (module, name) {
-                ("k6/http", name) => self.http(name, one, arguments),
-                ("k6", name) => self.k6(name, one, arguments),
-                ("k6/encoding", "b64encode") => self.encoded(one, arguments),
-                (module, name) if module.contains("k6-utils") => self.util(name, one, arguments),
-                (module, "parse") if module.contains("papaparse") => {
-                    let file = arguments.first().map_or(Value::Unknown, |first| self.value(first));
-                    Value::Object(vec![("data".to_owned(), self.rows_of(file, one))])
-                }
-                (module, "uuidv4" | "v4") if module.contains("uuid") => {
-                    Value::Text(self.mask("{{uuid}}"))
-                }
-                _ => {
-                    arguments.iter().for_each(|argument| drop(self.value(argument)));
-                    self.left_out(one);
-                    Value::Unknown
-                }
-            };
+            return self.of_module((module, name), one, arguments);
         }
         match path.as_slice() {
             ["open"] => {
@@ -85,12 +68,39 @@ impl<'t> Converter<'t, '_> {
         }
     }
 
+    /// A function of a module.
+    fn of_module(
+        &mut self,
+        (module, name): (&str, &str),
+        one: &'t Expr,
+        arguments: &'t [Expr],
+    ) -> Value<'t> {
+        match (module, name) {
+            ("k6/http", name) => self.http(name, one, arguments),
+            ("k6", name) => self.k6(name, one, arguments),
+            ("k6/encoding", "b64encode") => self.encoded(one, arguments),
+            (module, name) if module.contains("k6-utils") => self.util(name, one, arguments),
+            (module, "parse") if module.contains("papaparse") => {
+                let file = arguments.first().map_or(Value::Unknown, |first| self.value(first));
+                Value::Object(vec![("data".to_owned(), self.rows_of(file, one))])
+            }
+            (module, "uuidv4" | "v4") if module.contains("uuid") => {
+                Value::Text(self.mask("{{uuid}}"))
+            }
+            _ => {
+                arguments.iter().for_each(|argument| drop(self.value(argument)));
+                self.left_out(one);
+                Value::Unknown
+            }
+        }
+    }
+
     /// A function of the script, or a method.
     fn own(&mut self, one: &'t Expr, callee: &'t Expr, arguments: &'t [Expr]) -> Value<'t> {
         if let Kind::Member(of, name) = &callee.kind {
             let value = self.value(of);
             if !matches!(value.get(name), Some(Value::Function(_))) {
-                return self.method(one, of, value, name, arguments);
+                return self.method(one, value, name);
             }
         }
         let Value::Function(function) = self.value(callee) else { return Value::Unknown };

@@ -24,7 +24,7 @@ impl<'t> Converter<'t, '_> {
                 self.destructure(parameter, answer.clone());
             }
             let is_said = matches!(&answer, Value::Answer(_) | Value::Part(..))
-                && self.returned(&function.body, &name);
+                && self.returned(&function.body);
             self.frames.pop();
             if !is_said && !self.is_setup {
                 self.note_check(function, &name);
@@ -37,11 +37,11 @@ impl<'t> Converter<'t, '_> {
     }
 
     /// Takes over what a function returns.
-    fn returned(&mut self, body: &'t [Stmt], name: &str) -> bool {
+    fn returned(&mut self, body: &'t [Stmt]) -> bool {
         for statement in body {
             match &statement.kind {
-                StmtKind::Return(Some(value)) => return self.expect(value, Some(name)),
-                StmtKind::Block(inner) => return self.returned(inner, name),
+                StmtKind::Return(Some(value)) => return self.expect(value),
+                StmtKind::Block(inner) => return self.returned(inner),
                 StmtKind::Let(_) => {
                     self.statement(statement);
                 }
@@ -51,20 +51,20 @@ impl<'t> Converter<'t, '_> {
         false
     }
 
-    /// Takes a condition over; whether it can be said. `check` is the name of its check.
-    pub(super) fn expect(&mut self, test: &'t Expr, check: Option<&str>) -> bool {
+    /// Takes a condition over; whether it can be said.
+    pub(super) fn expect(&mut self, test: &'t Expr) -> bool {
         if let Some((place, statuses)) = self.statuses(test) {
             return self.expect_statuses(place, &statuses);
         }
         match &test.kind {
             Kind::Binary("&&", left, right) => {
-                let left = self.expect(left, check);
-                self.expect(right, check) && left
+                let left = self.expect(left);
+                self.expect(right) && left
             }
             Kind::Binary(operator, left, right) => self.compared(operator, left, right),
             Kind::Call(callee, arguments) => self.called_in_check(test, callee, arguments),
             Kind::Unary("!", inner) => match &inner.kind {
-                Kind::Unary("!", inner) => self.expect(inner, check),
+                Kind::Unary("!", inner) => self.expect(inner),
                 _ => false,
             },
             Kind::Bool(is) => *is,
@@ -233,8 +233,7 @@ impl<'t> Converter<'t, '_> {
             }
             (Value::Answer(place), "json", Value::Text(_)) => {
                 let value = self.value(one);
-                debug_assert!(place < self.draft.operations.len());
-                return self.exists(value);
+                return matches!(value, Value::Part(of, _) if of == place) && self.exists(value);
             }
             _ => return false,
         }

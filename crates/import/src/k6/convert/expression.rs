@@ -5,6 +5,11 @@ use super::{Converter, Expr, Kind, MOST_LOOKED_AT, Value};
 use crate::credentials::environment;
 use crate::draft::{Capture, value_name};
 
+/// Longer texts are not known.
+const LONGEST: usize = 1 << 20;
+/// Values of more parts are not known.
+const LARGEST: usize = 20_000;
+
 impl<'t> Converter<'t, '_> {
     /// The value of an expression; what it performs becomes steps.
     pub(super) fn value(&mut self, one: &'t Expr) -> Value<'t> {
@@ -38,16 +43,7 @@ impl<'t> Converter<'t, '_> {
             }
             Kind::Call(callee, arguments) => self.called(one, callee, arguments),
             Kind::New(class, arguments) => self.made(class, arguments),
-            Kind::Unary(operator, inner) => {
-                let inner = self.value(inner);
-                match (*operator, inner.truth(), inner.number()) {
-                    ("!", Some(is), _) => Value::Bool(!is),
-                    ("-", _, Some(number)) => Value::Number(-number),
-                    ("+", _, Some(number)) => Value::Number(number),
-                    ("+", _, None) => inner,
-                    _ => Value::Unknown,
-                }
-            }
+            Kind::Unary(operator, inner) => self.unary(operator, inner),
             Kind::Binary(operator, left, right) => {
                 let left = self.value(left);
                 // What stands behind may not be performed.
@@ -59,24 +55,8 @@ impl<'t> Converter<'t, '_> {
                 let right = self.value(right);
                 self.binary(operator, left, right)
             }
-            Kind::Conditional(test, then, otherwise) => match self.value(test).truth() {
-                Some(true) => self.value(then),
-                Some(false) => self.value(otherwise),
-                // A choice by the environment has its other value.
-                None => match self.value(otherwise) {
-                    Value::Unknown | Value::Nothing => self.value(then),
-                    otherwise => otherwise,
-                },
-            },
-            Kind::Assign(name, operator, value) => {
-                let mut value = self.value(value);
-                if *operator != "=" {
-                    let before = self.variable(name).cloned().unwrap_or(Value::Unknown);
-                    value = self.binary(operator.trim_end_matches('='), before, value);
-                }
-                self.assign(name, value.clone());
-                value
-            }
+            Kind::Conditional(test, then, otherwise) => self.conditional(test, then, otherwise),
+            Kind::Assign(name, operator, value) => self.assigned(name, operator, value),
             Kind::Other(parts) => {
                 let mut last = Value::Unknown;
                 for part in parts {
@@ -88,6 +68,39 @@ impl<'t> Converter<'t, '_> {
         }
     }
 
+    fn unary(&mut self, operator: &str, inner: &'t Expr) -> Value<'t> {
+        let inner = self.value(inner);
+        match (operator, inner.truth(), inner.number()) {
+            ("!", Some(is), _) => Value::Bool(!is),
+            ("-", _, Some(number)) => Value::Number(-number),
+            ("+", _, Some(number)) => Value::Number(number),
+            ("+", _, None) => inner,
+            _ => Value::Unknown,
+        }
+    }
+
+    fn conditional(&mut self, test: &'t Expr, then: &'t Expr, otherwise: &'t Expr) -> Value<'t> {
+        match self.value(test).truth() {
+            Some(true) => self.value(then),
+            Some(false) => self.value(otherwise),
+            // A choice by the environment has its other value.
+            None => match self.value(otherwise) {
+                Value::Unknown | Value::Nothing => self.value(then),
+                otherwise => otherwise,
+            },
+        }
+    }
+
+    fn assigned(&mut self, name: &str, operator: &str, value: &'t Expr) -> Value<'t> {
+        let mut value = self.value(value);
+        if operator != "=" {
+            let before = self.variable(name).cloned().unwrap_or(Value::Unknown);
+            value = self.binary(operator.trim_end_matches('='), before, value);
+        }
+        self.assign(name, value.clone());
+        value
+    }
+
     fn template(&mut self, texts: &'t [String], between: &'t [Expr]) -> Value<'t> {
         let mut out = texts.first().cloned().unwrap_or_default();
         for (one, text) in between.iter().zip(texts.iter().skip(1)) {
@@ -95,13 +108,17 @@ impl<'t> Converter<'t, '_> {
             let Some(value) = self.text(&value) else { return Value::Unknown };
             out.push_str(&value);
             out.push_str(text);
+            if out.len() > LONGEST {
+                return Value::Unknown;
+            }
         }
         Value::Text(out)
     }
 
     fn named(&mut self, name: &str, one: &'t Expr) -> Value<'t> {
         if let Some(value) = self.variable(name) {
-            return value.clone();
+            // A value that holds itself several times may have more parts than fit anywhere.
+            return if value.size() <= LARGEST { value.clone() } else { Value::Unknown };
         }
         match name {
             "__ENV" => Value::Environment,
@@ -306,7 +323,9 @@ impl<'t> Converter<'t, '_> {
             ("||" | "??", left, _) => left,
             ("&&", _, right) => right,
             ("+", left, right) => match (self.text(&left), self.text(&right)) {
-                (Some(left), Some(right)) => Value::Text(left + &right),
+                (Some(left), Some(right)) if left.len() + right.len() <= LONGEST => {
+                    Value::Text(left + &right)
+                }
                 _ => Value::Unknown,
             },
             // A count that goes round.

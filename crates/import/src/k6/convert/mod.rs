@@ -83,7 +83,7 @@ struct Converter<'t, 'o> {
     noted: BTreeSet<(usize, String)>,
     looked_at: usize,
     calls: usize,
-    is_full: bool,
+    is_full_noted: bool,
 }
 
 impl<'t, 'o> Converter<'t, 'o> {
@@ -105,7 +105,7 @@ impl<'t, 'o> Converter<'t, 'o> {
             noted: BTreeSet::new(),
             looked_at: 0,
             calls: 0,
-            is_full: false,
+            is_full_noted: false,
         }
     }
 
@@ -163,6 +163,7 @@ impl<'t, 'o> Converter<'t, 'o> {
             None => "visit".to_owned(),
         };
         self.steps.clear();
+        self.is_full_noted = false;
         self.rows = None;
         self.call(function, vec![data]);
         let steps = std::mem::take(&mut self.steps);
@@ -195,18 +196,21 @@ impl<'t, 'o> Converter<'t, 'o> {
 
     /// Adds a step to the journey.
     fn step(&mut self, step: DraftStep, at: &At) {
-        if self.is_setup {
-            return;
-        }
-        if self.steps.len() < MOST_STEPS {
+        if !self.is_setup && !self.is_full(at) {
             self.steps.push(step);
-        } else if !self.is_full {
-            self.is_full = true;
-            self.note(
-                at,
-                format!("a journey has {MOST_STEPS} steps: what comes from here on is left out"),
-            );
         }
+    }
+
+    /// Whether the journey has as many steps as one may have.
+    fn is_full(&mut self, at: &At) -> bool {
+        let is_full = self.steps.len() >= MOST_STEPS;
+        if is_full && !self.is_full_noted {
+            self.is_full_noted = true;
+            let what =
+                format!("a journey has {MOST_STEPS} steps: what comes from here on is left out");
+            self.note(at, what);
+        }
+        is_full
     }
 
     /// Notes once what is left out at a place.

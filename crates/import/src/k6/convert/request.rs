@@ -1,6 +1,6 @@
 //! Calls of `k6/http` as operations.
 
-use super::{Converter, DraftStep, Expr, Value};
+use super::{Converter, DraftStep, Expr, MOST_STEPS, Value};
 use crate::draft::{Body, DraftOperation, Part};
 use crate::request;
 use crate::text::Text;
@@ -84,7 +84,8 @@ impl<'t> Converter<'t, '_> {
         }
         let mut answers = Vec::new();
         let mut places = Vec::new();
-        for (name, item) in entries.into_iter().take(100) {
+        let most = (MOST_STEPS - self.steps.len().min(MOST_STEPS)) * MOST_AT_ONCE;
+        for (name, item) in entries.into_iter().take(most) {
             let mut parts = match item {
                 Value::List(parts) => parts,
                 Value::Object(_) => ["method", "url", "body", "params"]
@@ -121,6 +122,9 @@ impl<'t> Converter<'t, '_> {
         if self.is_setup {
             let what = "setup() performs requests, which are left out: what it answers becomes variables of the environment";
             self.note(call.at, what);
+            return None;
+        }
+        if self.is_full(call.at) {
             return None;
         }
         let Some(address) = self.text(&call.address) else {

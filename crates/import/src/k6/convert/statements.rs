@@ -65,20 +65,14 @@ impl<'t> Converter<'t, '_> {
             }
             StmtKind::Throw => return Flow::Returned(Value::Nothing),
             StmtKind::If(test, then, otherwise) => return self.branch(test, then, otherwise),
-            StmtKind::For(first, test, update, body) => {
-                return self.counted(statement, first, test.as_ref(), update.as_ref(), body);
-            }
+            StmtKind::For(..) => return self.counted(statement),
             StmtKind::ForOf(pattern, list, body) => {
                 let list = self.value(list);
                 return self.each(statement, pattern, list, body);
             }
-            StmtKind::Loop(_, body) => {
-                if self.performs(body) {
-                    self.note(
-                        &statement.at,
-                        "a loop or a switch is left out: when it ends is not known",
-                    );
-                }
+            StmtKind::Loop(_, body) if self.performs(body) => {
+                let what = "a loop or a switch is left out: when it ends is not known";
+                self.note(&statement.at, what);
             }
             _ => {}
         }
@@ -99,9 +93,8 @@ impl<'t> Converter<'t, '_> {
         match (self.performs(then), self.performs(otherwise)) {
             (false, false) => {}
             // What the answer must be for this is what it must be to succeed.
-            (true, false) if self.expect(test, None) => return self.block(then),
-            (false, true) if matches!(&test.kind, Kind::Unary("!", inner) if self.expect(inner, None)) =>
-            {
+            (true, false) if self.expect(test) => return self.block(then),
+            (false, true) if matches!(&test.kind, Kind::Unary("!", inner) if self.expect(inner)) => {
                 return self.block(otherwise);
             }
             (true, _) => {
@@ -155,14 +148,8 @@ impl<'t> Converter<'t, '_> {
         Flow::On
     }
 
-    fn counted(
-        &mut self,
-        statement: &'t Stmt,
-        first: &'t [Stmt],
-        test: Option<&'t Expr>,
-        update: Option<&'t Expr>,
-        body: &'t [Stmt],
-    ) -> Flow<'t> {
+    fn counted(&mut self, statement: &'t Stmt) -> Flow<'t> {
+        let StmtKind::For(first, test, update, body) = &statement.kind else { return Flow::On };
         if !self.performs(body) {
             return Flow::On;
         }
@@ -170,7 +157,7 @@ impl<'t> Converter<'t, '_> {
         self.statements(first);
         let mut flow = Flow::On;
         for round in 0..=MOST_ROUNDS {
-            let goes_on = test.map_or(Value::Unknown, |test| self.value(test)).truth();
+            let goes_on = test.as_ref().map_or(Value::Unknown, |test| self.value(test)).truth();
             match goes_on {
                 Some(false) => break,
                 Some(true) if round < MOST_ROUNDS => {}
@@ -186,7 +173,7 @@ impl<'t> Converter<'t, '_> {
                 flow = Flow::Returned(value);
                 break;
             }
-            update.map(|update| self.value(update));
+            update.iter().for_each(|update| drop(self.value(update)));
         }
         self.frames.pop();
         flow

@@ -80,6 +80,15 @@ impl<'t> Value<'t> {
         }
     }
 
+    /// How many values it holds.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
+            Self::Object(entries) => 1 + entries.iter().map(|(_, one)| one.size()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<&Value<'t>> {
         let Self::Object(entries) = self else { return None };
