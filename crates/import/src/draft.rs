@@ -14,6 +14,10 @@ pub struct Draft {
     pub title: String,
     /// When each request begins, if the source says it.
     pub load: Option<Replay>,
+    /// Keys of `[load]`, as TOML values, if the source says how much load it is.
+    pub pace: Vec<(&'static str, String)>,
+    /// What must hold, if the source says it.
+    pub criteria: Vec<String>,
     /// Keys of `[target]` beside `url`, such as `insecure`, as TOML values.
     pub target: Vec<(&'static str, String)>,
     /// In the order of the source.
@@ -50,6 +54,15 @@ pub struct Replay {
     pub resolution: Option<Duration>,
 }
 
+/// A file of data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows {
+    /// Its name.
+    pub file: String,
+    /// In which order its rows are taken.
+    pub order: &'static str,
+}
+
 /// One request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DraftOperation {
@@ -81,6 +94,8 @@ pub struct DraftOperation {
     pub captures: Vec<(String, Capture)>,
     /// How often it starts beside others; `None` is once.
     pub weight: Option<f64>,
+    /// Data for its placeholders.
+    pub rows: Option<Rows>,
     /// Lines above it in the file, without `#`.
     pub comments: Vec<String>,
 }
@@ -130,8 +145,19 @@ pub struct Expect {
     pub contains: Vec<Text>,
     /// Regular expressions that its body matches.
     pub matches: Vec<String>,
+    /// Header fields.
+    pub headers: Vec<(String, HeaderValue)>,
     /// Values at JSONPaths.
     pub json: Vec<(String, serde_json::Value)>,
+}
+
+/// An expected header field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeaderValue {
+    /// It has this value.
+    Is(Text),
+    /// It contains this text.
+    Contains(Text),
 }
 
 /// An expected status.
@@ -169,6 +195,8 @@ pub struct DraftJourney {
     pub steps: Vec<DraftStep>,
     /// How often it starts beside others; `None` is once.
     pub weight: Option<f64>,
+    /// Data for the placeholders of its operations.
+    pub rows: Option<Rows>,
 }
 
 /// A step of a journey.
@@ -176,8 +204,12 @@ pub struct DraftJourney {
 pub enum DraftStep {
     /// The operations at these places, at the same time.
     Do(Vec<usize>),
+    /// The operation at this place, in this part of the journeys.
+    Share(usize, f64),
     /// A pause of so many seconds.
     Think(f64),
+    /// A pause drawn from this range of seconds.
+    ThinkBetween(f64, f64),
 }
 
 /// Most steps of a journey.
@@ -190,7 +222,7 @@ const LONGEST_NAME: usize = 40;
 const RESERVED: [&str; 5] = ["row", "env", "factor", "each", "all"];
 
 /// Small letters, digits and `_` of a name, cut where it is long.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     let plain = name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
     words.join("_").chars().take(LONGEST_NAME).collect()

@@ -8,7 +8,8 @@ use plan::toml_text::text;
 use quantities::format_duration;
 
 use crate::draft::{
-    Capture, Draft, DraftJourney, DraftOperation, DraftStep, Expect, Replay, Status,
+    Capture, Draft, DraftJourney, DraftOperation, DraftStep, Expect, HeaderValue, Replay, Rows,
+    Status,
 };
 use crate::value::{Inline, fixed, http};
 
@@ -26,7 +27,9 @@ pub fn write(draft: &Draft, source: &str) -> String {
     for journey in &draft.journeys {
         file.journey(&mut parts, journey);
     }
-    file.head(source, &variables(&parts)) + &parts
+    // The address of the target may be a variable as well.
+    let named = format!("{}\n{parts}", file.origin);
+    file.head(source, &variables(&named)) + &parts
 }
 
 /// The environment variables of an experiment file, in order of appearance.
@@ -80,14 +83,12 @@ impl Writer<'_> {
         out.push_str(
             "question = \"\"                           # yours: what is to be found out\n",
         );
-        out.push_str(
-            "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\"\n",
-        );
-        let _ = write!(out, "\n[target]\nurl = {}\n", fixed(self.origin));
+        out.push_str(&criteria(&draft.criteria));
+        let _ = write!(out, "\n[target]\nurl = {}\n", text(self.origin));
         for (key, value) in &draft.target {
             let _ = writeln!(out, "{key} = {value}");
         }
-        let _ = write!(out, "\n[load]\n{}\n", load(draft.load.as_ref()));
+        let _ = write!(out, "\n[load]\n{}\n", load(draft));
         head
     }
 
@@ -106,8 +107,9 @@ impl Writer<'_> {
             let _ = writeln!(out, "targets = {{ file = {}, format = \"vegeta\" }}", fixed(targets));
         }
         if operation.origin != self.origin {
-            let _ = writeln!(out, "target = {}", fixed(&operation.origin));
+            let _ = writeln!(out, "target = {}", text(&operation.origin));
         }
+        rows(out, operation.rows.as_ref());
         if let Some(expect) = expect(&operation.expect) {
             let _ = writeln!(out, "expect = {expect}");
         }
@@ -125,6 +127,7 @@ impl Writer<'_> {
         if let Some(weight) = journey.weight.filter(|weight| *weight != 1.0) {
             let _ = writeln!(out, "weight = {weight}");
         }
+        rows(out, journey.rows.as_ref());
         out.push_str("steps  = [\n");
         let name = |place: &usize| text(&self.draft.operations[*place].name);
         for step in &journey.steps {
@@ -136,9 +139,13 @@ impl Writer<'_> {
                         format!("[{}]", names.join(", "))
                     }
                 },
-                DraftStep::Think(seconds) => {
-                    let pause = format_duration(Duration::from_secs_f64(*seconds));
-                    text(&format!("think {pause}"))
+                DraftStep::Share(place, share) => {
+                    let percent = (share * 1e6).round() / 1e4;
+                    format!("{{ do = {}, share = \"{percent}%\" }}", name(place))
+                }
+                DraftStep::Think(seconds) => text(&format!("think {}", pause(*seconds))),
+                DraftStep::ThinkBetween(low, high) => {
+                    text(&format!("think {}..{}", pause(*low), pause(*high)))
                 }
             };
             let _ = writeln!(out, "  {written},");
@@ -155,9 +162,38 @@ fn comment(out: &mut String, line: &str) {
     }
 }
 
-fn load(load: Option<&Replay>) -> String {
-    let Some(Replay { offsets, requests, length, resolution }) = load else {
-        return CAREFUL.to_owned();
+fn pause(seconds: f64) -> String {
+    format_duration(Duration::from_secs_f64(seconds))
+}
+
+fn rows(out: &mut String, rows: Option<&Rows>) {
+    if let Some(Rows { file, order }) = rows {
+        let order = if *order == "round_robin" {
+            String::new()
+        } else {
+            format!(", order = {}", text(order))
+        };
+        let _ = writeln!(out, "rows   = {{ file = {}{order} }}", fixed(file));
+    }
+}
+
+/// The criteria of a draft, or one that is little to ask for.
+fn criteria(criteria: &[String]) -> String {
+    match criteria {
+        [] => "criteria = [\"failed == 0\"]               # yours: such as \"p95 < 500ms\"\n"
+            .to_owned(),
+        several => {
+            let listed: Vec<String> = several.iter().map(|one| text(one)).collect();
+            format!("criteria = [{}]\n", listed.join(", "))
+        }
+    }
+}
+
+fn load(draft: &Draft) -> String {
+    let Some(Replay { offsets, requests, length, resolution }) = &draft.load else {
+        let keys: Vec<String> =
+            draft.pace.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        return if keys.is_empty() { CAREFUL.to_owned() } else { keys.join("\n") };
     };
     let length = format_duration(Duration::from_secs(length.as_secs_f64().round() as u64));
     let resolution = resolution.map(format_duration).map(|one| {
@@ -185,6 +221,21 @@ fn expect(expect: &Expect) -> Option<String> {
     let contains: Vec<String> = expect.contains.iter().map(|one| text(one.as_str())).collect();
     inline.one_or_more("contains", contains);
     inline.one_or_more("matches", expect.matches.iter().map(|one| fixed(one)).collect());
+    if !expect.headers.is_empty() {
+        let mut headers = Inline::default();
+        for (name, value) in &expect.headers {
+            headers.entry(
+                name,
+                match value {
+                    HeaderValue::Is(value) => text(value.as_str()),
+                    HeaderValue::Contains(part) => {
+                        format!("{{ contains = {} }}", text(part.as_str()))
+                    }
+                },
+            );
+        }
+        inline.entry("header", headers.end());
+    }
     if !expect.json.is_empty() {
         let mut json = Inline::default();
         for (path, value) in &expect.json {

@@ -11,12 +11,23 @@ use plan::randomness::{RandomStream, below, draw};
 
 fn samples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
-    let entries =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut samples: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|ending| ending != "toml")).collect();
+    let mut samples = within(&folder, |ending| ending != "toml");
+    samples.extend(within(&folder.join("k6"), is_script));
     samples.sort();
     samples
+}
+
+fn is_script(ending: &str) -> bool {
+    matches!(ending, "js" | "ts")
+}
+
+/// The files of a folder with an ending like these.
+fn within(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let ending =
+        |path: &PathBuf| path.extension().map(|ending| ending.to_string_lossy().into_owned());
+    entries.filter(|path| ending(path).is_some_and(|ending| is_wanted(&ending))).collect()
 }
 
 #[test]
@@ -72,4 +83,23 @@ fn no_text_makes_an_import_fail_but_with_an_error() {
             }
         }
     }
+}
+
+/// The shapes in which people write scripts of k6; the last one is of what cannot be said.
+#[test]
+fn nearly_all_k6_scripts_are_imported_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/k6");
+    let mut partly: Vec<String> = Vec::new();
+    let scripts = within(&folder, is_script);
+    for script in &scripts {
+        let name = script.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = fs::read_to_string(script).expect("a text");
+        let draft = import::read(Format::K6, &name, &text, &Options::default()).expect("a draft");
+        if !draft.notes.is_empty() {
+            partly.push(name);
+        }
+    }
+    partly.sort();
+    assert_eq!(partly, ["10_json_rows.js", "20_metrics.js", "30_report.js", "31_unsayable.js"]);
+    assert!(scripts.len() > 30, "{}", scripts.len());
 }

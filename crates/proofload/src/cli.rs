@@ -324,10 +324,10 @@ pub struct OpenFlags {
 /// `proofload check`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload check experiment.toml\n  proofload check experiment.toml --try"
+    after_help = "Examples:\n  proofload check experiment.toml\n  proofload check experiment.toml --try\n  proofload check script.js"
 )]
 pub struct CheckArgs {
-    /// The experiment file
+    /// The experiment file, or a script of k6 to look over; scripts are not performed
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: String,
     /// Send each operation once, and print request, answer and expectations

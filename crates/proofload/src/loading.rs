@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::surroundings::{Installed, Surroundings};
 
 /// Bytes of the largest experiment file.
-const LARGEST: u64 = 16 << 20;
+pub const LARGEST: u64 = 16 << 20;
 
 /// A checked experiment, and how it was requested.
 #[derive(Debug)]
@@ -158,16 +158,16 @@ fn parse_file(
 fn foreign(path: &Path, text: &str) -> Option<Problem> {
     let name = path.display();
     let extension = path.extension()?.to_str()?;
-    if matches!(extension, "js" | "mjs" | "ts") {
-        let problem = Problem::usage(format!("{name} is a script, and scripts are not performed"));
-        return Some(problem.hint("write its requests as operations, and its steps as a journey"));
-    }
-    let is_ours = extension == "toml" || import::Format::guess(&name.to_string(), text).is_none();
-    let problem = Problem::usage(format!("{name} is a file of another tool"));
     let hint = format!(
         "make an experiment of it: proofload import {name} --out {}.toml",
         path.with_extension("").display()
     );
+    if import::k6::is_script(&name.to_string()) {
+        let problem = Problem::usage(format!("{name} is a script, and scripts are not performed"));
+        return Some(problem.hint(hint));
+    }
+    let is_ours = extension == "toml" || import::Format::guess(&name.to_string(), text).is_none();
+    let problem = Problem::usage(format!("{name} is a file of another tool"));
     (!is_ours).then(|| problem.hint(hint))
 }
 

@@ -36,7 +36,12 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
     }
     if draft.operations.iter().any(|one| !one.captures.is_empty()) {
         let steps = operations.into_iter().map(|place| DraftStep::Do(vec![place])).collect();
-        draft.add_journey(DraftJourney { name: "visit".to_owned(), steps, weight: None });
+        draft.add_journey(DraftJourney {
+            name: "visit".to_owned(),
+            steps,
+            weight: None,
+            rows: None,
+        });
     }
     Ok(draft)
 }

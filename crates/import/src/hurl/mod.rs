@@ -45,7 +45,12 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
     }
     let mut draft = reader.draft;
     if steps.len() > 1 {
-        draft.add_journey(DraftJourney { name: "visit".to_owned(), steps, weight: None });
+        draft.add_journey(DraftJourney {
+            name: "visit".to_owned(),
+            steps,
+            weight: None,
+            rows: None,
+        });
     }
     Ok(draft)
 }

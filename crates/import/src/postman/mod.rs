@@ -132,5 +132,10 @@ fn add_journey(variables: &Variables, draft: &mut Draft) {
         return;
     }
     let steps = (0..draft.operations.len()).map(|place| DraftStep::Do(vec![place])).collect();
-    draft.add_journey(DraftJourney { name: "collection".to_owned(), steps, weight: None });
+    draft.add_journey(DraftJourney {
+        name: "collection".to_owned(),
+        steps,
+        weight: None,
+        rows: None,
+    });
 }

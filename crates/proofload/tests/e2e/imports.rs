@@ -20,18 +20,34 @@ fn variables(text: &str) -> Vec<String> {
 #[test]
 fn what_is_imported_passes_check() {
     let lab = Lab::new();
-    let entries =
-        fs::read_dir(samples()).expect("samples").map(|entry| entry.expect("an entry").path());
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("samples");
+        entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<PathBuf>>()
+    };
+    // Scripts have a folder, with the files that they open.
+    let scripts = entries(&samples().join("k6"));
+    for file in &scripts {
+        let name = file.file_name().expect("a name");
+        fs::copy(file, lab.path(&name.to_string_lossy())).expect("copied");
+    }
+    let is_script = |path: &PathBuf| path.extension().is_some_and(|end| end == "js" || end == "ts");
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending != "toml");
+    let sources = entries(&samples()).into_iter().filter(is_source);
     let mut tried = 0;
-    for sample in entries.filter(|path| path.extension().is_some_and(|ending| ending != "toml")) {
+    for sample in sources.chain(scripts.into_iter().filter(is_script)) {
         let name = sample.file_name().expect("a name").to_string_lossy().into_owned();
         // Files that its requests send lie beside it.
         fs::copy(&sample, lab.path(&name)).expect("copied");
-        let out = format!("{name}.toml");
+        let out = format!("imported.{name}.toml");
         let ran = lab.proofload(&["import", &name, "--out", &out]);
         assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
         let text = fs::read_to_string(lab.path(&out)).expect("written");
-        let set = variables(&text).into_iter().map(|name| (name, "s3cret-value"));
+        let value =
+            |name: &str| if name.ends_with("URL") { "http://127.0.0.1:9" } else { "s3cret-value" };
+        let set = variables(&text)
+            .into_iter()
+            .map(|name| (value(&name), name))
+            .map(|(value, name)| (name, value));
         let checked = lab.command(&["check", &out]).envs(set).output();
         let ran = Ran::from(checked.expect("the binary starts"));
         assert_eq!(ran.code, 0, "{name}: {}\n{text}", ran.stderr);
@@ -133,4 +149,53 @@ fn a_log_is_replayed_request_by_request() {
         "{}",
         nowhere.stderr
     );
+}
+
+const SCRIPT: &str = "import http from 'k6/http';\n\
+    import { check } from 'k6';\n\
+    export const options = { executor: 'constant-arrival-rate', vus: 2, duration: '1s' };\n\
+    export default function () {\n\
+    \x20 check(http.get('http://127.0.0.1:9/a'), { ok: (r) => r.status === 200 });\n\
+    }\n";
+
+#[test]
+fn a_script_is_checked_with_line_and_caret_and_never_run() {
+    let lab = Lab::new();
+    lab.write("load.js", SCRIPT);
+    let ran = lab.proofload(&["check", "load.js"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for says in [
+        "warning: k6 ignores `executor` at the root of `options`\n --> load.js:3:26\n",
+        "warning: nothing depends on the checks",
+        " --> load.js:5:3\n",
+        "= hint: add a threshold",
+    ] {
+        assert!(ran.stderr.contains(says), "{says}\n{}", ran.stderr);
+    }
+    let says =
+        "load.js: 2 warnings\nmake an experiment of it: proofload import load.js --out load.toml\n";
+    assert_eq!(ran.stdout, says);
+    lab.write("bad.ts", "export default function () { let a: = 1 }\n");
+    let ran = lab.proofload(&["check", "bad.ts"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains(" --> bad.ts:1:37\n"), "{}", ran.stderr);
+    let ran = lab.proofload(&["check", "load.js", "--try"]);
+    assert!(ran.code == 2 && ran.stderr.contains("scripts are not performed"), "{}", ran.stderr);
+    let ran = lab.proofload(&["run", "load.js"]);
+    let hint = "hint: make an experiment of it: proofload import load.js --out load.toml";
+    assert!(ran.code == 2 && ran.stderr.contains(hint), "{}", ran.stderr);
+}
+
+#[test]
+fn a_script_is_imported() {
+    let lab = Lab::new();
+    lab.write("load.js", SCRIPT);
+    let ran = lab.proofload(&["import", "load.js"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let says = "http   = { path = \"/a\", follow = 10 }\nexpect = { status = 200 }\n";
+    assert!(ran.stdout.contains(says), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "1 operation from load.js\n");
+    lab.write("bad.js", "let a = ;\n");
+    let ran = lab.proofload(&["import", "bad.js"]);
+    assert!(ran.code == 2 && ran.stderr.contains("reading bad.js line 1"), "{}", ran.stderr);
 }
