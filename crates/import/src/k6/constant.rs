@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
+use quantities::parse_duration;
+
 use super::tree::{At, Entry, Expr, Kind};
 
 /// Constants that name each other are followed so far.
@@ -114,31 +116,16 @@ impl Constant {
     }
 }
 
-/// The seconds of `1h5m30.5s`.
+/// The seconds of `1h5m30.5s`; k6 has days, too.
 fn seconds(text: &str) -> Option<f64> {
-    let mut rest = text.trim();
-    let mut sum = 0.0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let number: f64 = rest[..end].parse().ok()?;
-        let unit_end =
-            rest[end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| end + at);
-        sum += number
-            * match &rest[end..unit_end] {
-                "d" => 86_400.0,
-                "h" => 3600.0,
-                "m" => 60.0,
-                "s" => 1.0,
-                "ms" => 1e-3,
-                "us" | "µs" => 1e-6,
-                _ => return None,
-            };
-        rest = &rest[unit_end..];
-    }
-    Some(sum).filter(|sum| sum.is_finite() && *sum < 1e9)
+    let below = |text| parse_duration(text).map(|duration| duration.as_secs_f64());
+    let days = |text: &str| text.trim().parse().ok().map(|days: f64| days * 86_400.0);
+    let seconds = match text.split_once('d') {
+        None => below(text)?,
+        Some((whole, "")) => days(whole)?,
+        Some((whole, rest)) => days(whole)? + below(rest)?,
+    };
+    (0.0..1e9).contains(&seconds).then_some(seconds)
 }
 
 fn value(one: &Expr, globals: &Globals<'_>, deepest: usize) -> Constant {
@@ -230,9 +217,13 @@ fn called(path: &[&str], first: Constant) -> ConstantKind {
             number.map_or(ConstantKind::Unknown, ConstantKind::Number)
         }
         ["String"] => first.kind,
-        ["Math", "floor" | "round" | "ceil"] => {
-            number.map_or(ConstantKind::Unknown, |n| ConstantKind::Number(n.floor()))
-        }
+        ["Math", name] => match (*name, number) {
+            ("floor", Some(number)) => ConstantKind::Number(number.floor()),
+            ("trunc", Some(number)) => ConstantKind::Number(number.trunc()),
+            ("round", Some(number)) => ConstantKind::Number((number + 0.5).floor()),
+            ("ceil", Some(number)) => ConstantKind::Number(number.ceil()),
+            _ => ConstantKind::Unknown,
+        },
         _ => ConstantKind::Unknown,
     }
 }
@@ -252,5 +243,40 @@ fn binary(operator: &str, left: Constant, right: Constant) -> ConstantKind {
         ("*", Number(left), Number(right)) => Number(left * right),
         ("/", Number(left), Number(right)) => Number(left / right),
         _ => Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_those_of_k6() {
+        let known = [("1h5m30.5s", 3930.5), ("500ms", 0.5), ("1d", 86_400.0), ("1d2h", 93_600.0)];
+        for (text, expected) in known {
+            assert_eq!(seconds(text), Some(expected), "{text}");
+        }
+        for text in ["", "d", "5", "-1d", "infd", "1d2", "99999999999d", "1w"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_javascript_does() {
+        let rounded = |name, number| {
+            let first = Constant { at: 0..0, kind: ConstantKind::Number(number) };
+            match called(&["Math", name], first) {
+                ConstantKind::Number(number) => number,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            ["floor", "trunc", "round", "ceil"].map(|name| rounded(name, 2.5)),
+            [2.0, 2.0, 3.0, 3.0]
+        );
+        assert_eq!(
+            ["floor", "trunc", "round", "ceil"].map(|name| rounded(name, -2.5)),
+            [-3.0, -2.0, -2.0, -2.0]
+        );
     }
 }

@@ -34,6 +34,11 @@ pub fn apart(ticks: impl Iterator<Item = Tick>, least: f64, character: f64) -> V
     kept
 }
 
+/// Where a value is on a logarithmic axis between these two, with room at both ends.
+pub fn on_logarithm(value: f64, from: f64, to: f64) -> f64 {
+    rounded(2.0 + 96.0 * (value / from).ln() / (to / from).ln())
+}
+
 /// Rounded to a hundredth of a per cent.
 pub fn rounded(place: f64) -> f64 {
     (place * 100.0).round() / 100.0

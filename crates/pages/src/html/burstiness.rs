@@ -8,7 +8,7 @@ use plan::number::significant;
 use record::summary::{Replay, ReplayScale, TrialSummary};
 use serde::Serialize;
 
-use super::axis::{Tick, apart, rounded};
+use super::axis::{Tick, apart, on_logarithm, rounded};
 
 /// Fewer scales are easier to read in the table.
 const LEAST: usize = 3;
@@ -99,7 +99,7 @@ impl Axes {
     }
 
     fn across(&self, scale_ns: u64) -> f64 {
-        rounded(2.0 + 96.0 * (scale_ns as f64 / self.from).ln() / (self.to / self.from).ln())
+        on_logarithm(scale_ns as f64, self.from, self.to)
     }
 
     fn up(&self, value: f64) -> f64 {

@@ -7,7 +7,7 @@ use record::summary::{Scaling, Summary};
 use serde::Serialize;
 use stats::capacity::scalability::UslModel;
 
-use super::axis::{Tick, apart, rounded, step};
+use super::axis::{Tick, apart, on_logarithm, rounded, step};
 use crate::tables;
 use plan::number::rate;
 
@@ -54,7 +54,7 @@ struct Axes {
 
 impl Axes {
     fn across(&self, concurrency: f64) -> f64 {
-        rounded(2.0 + 96.0 * (concurrency / self.from).ln() / (self.to / self.from).ln())
+        on_logarithm(concurrency, self.from, self.to)
     }
 
     fn up(&self, throughput: f64) -> f64 {

@@ -48,7 +48,7 @@ impl<'t> Converter<'t, '_> {
                     other => other,
                 }
             }
-            ["Date", "now"] => self.clock(),
+            ["Date", "now"] => self.clock(one),
             ["Object", "assign"] => {
                 let mut merged = Vec::new();
                 for argument in arguments {
@@ -168,7 +168,13 @@ impl<'t> Converter<'t, '_> {
         }
         match (name, values.as_slice()) {
             ("uuidv4", _) => Value::Text(self.mask("{{uuid}}")),
-            ("randomString", _) => Value::Text(self.mask("{{token}}")),
+            ("randomString", _) => {
+                self.note(
+                    &one.at,
+                    "a random text becomes 16 hexadecimal digits, however long it was",
+                );
+                Value::Text(self.mask("{{token}}"))
+            }
             ("randomIntBetween", [low, high]) => match (low.number(), high.number()) {
                 (Some(low), Some(high)) if low < high => Value::Whole(low, high),
                 _ => Value::Unknown,
@@ -222,7 +228,8 @@ impl<'t> Converter<'t, '_> {
     }
 
     /// The time is a number that differs each time.
-    pub(super) fn clock(&mut self) -> Value<'t> {
+    pub(super) fn clock(&mut self, one: &Expr) -> Value<'t> {
+        self.note(&one.at, "the time becomes a random number of 13 digits");
         self.drawn_number(1_700_000_000_000.0, 1_999_999_999_999.0)
     }
 
@@ -270,7 +277,7 @@ impl<'t> Converter<'t, '_> {
                     _ => Value::Unknown,
                 }
             }
-            (None, ["Date"]) => self.clock(),
+            (None, ["Date"]) => self.clock(class),
             (None, ["URL"]) => arguments.first().map_or(Value::Unknown, |first| self.value(first)),
             _ => Value::Unknown,
         }

@@ -122,7 +122,13 @@ impl<'t> Converter<'t, '_> {
         }
         match name {
             "__ENV" => Value::Environment,
-            "__ITER" => Value::Numeric(self.mask("{{sequence}}")),
+            "__ITER" => {
+                self.note(
+                    &one.at,
+                    "the count of a user's iterations becomes that of all operations of this name",
+                );
+                Value::Numeric(self.mask("{{sequence}}"))
+            }
             "__VU" => {
                 self.note(
                     &one.at,

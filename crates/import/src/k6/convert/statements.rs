@@ -97,21 +97,17 @@ impl<'t> Converter<'t, '_> {
             (false, true) if matches!(&test.kind, Kind::Unary("!", inner) if self.expect(inner)) => {
                 return self.block(otherwise);
             }
-            (true, _) => {
+            (performs, _) => {
+                let (which, performed) = match performs {
+                    true => ("what it guards", then),
+                    false => ("what comes after `else`", otherwise),
+                };
                 let what = format!(
-                    "the condition {} is left out: what it guards is always performed",
+                    "the condition {} is left out: {which} is always performed",
                     self.quoted(&test.at)
                 );
                 self.note(&test.at, what);
-                return self.unless_returned(then);
-            }
-            (false, true) => {
-                let what = format!(
-                    "the condition {} is left out: what comes after `else` is always performed",
-                    self.quoted(&test.at)
-                );
-                self.note(&test.at, what);
-                return self.unless_returned(otherwise);
+                return self.unless_returned(performed);
             }
         }
         Flow::On
