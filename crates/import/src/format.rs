@@ -87,7 +87,7 @@ impl Options {
     }
 }
 
-/// Reads a text of this format; `name` is what the text is called.
+/// Reads a text of this format; `name` is what the text is called. Deep scripts need [`k6::STACK`].
 ///
 /// Errors: it is not of this format, or holds nothing that can be sent
 pub fn read(

@@ -11,6 +11,7 @@ mod commands;
 mod console;
 mod contact;
 mod crew;
+mod deep;
 mod disk;
 mod early_end;
 mod execution;

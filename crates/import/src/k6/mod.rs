@@ -20,6 +20,7 @@ use plan::diagnostic::Diagnostic;
 use crate::draft::Draft;
 use crate::format::{Options, Unreadable};
 use script::Script;
+pub use source::STACK;
 
 /// Whether a text seems to be a script of k6.
 pub fn seems(name: &str, text: &str) -> bool {
@@ -36,14 +37,15 @@ pub fn is_script(name: &str) -> bool {
     matches!(ending, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts")
 }
 
-/// What a script does that it hardly means to; nothing of it is an error to k6.
+/// What a script does that it hardly means to; nothing of it is an error to k6. Deep scripts need [`STACK`].
 ///
 /// Errors: it cannot be parsed, each problem with its place
 pub fn check(name: &str, text: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    source::with_tree(name, text, |tree| lint::all(&Script::new(text, tree)))
+    let tree = source::tree(name, text)?;
+    Ok(lint::all(&Script::new(text, &tree)))
 }
 
-/// Reads what a script performs, as far as it can be said.
+/// Reads what a script performs, as far as it can be said. Deep scripts need [`STACK`].
 ///
 /// Errors: it cannot be parsed
 pub fn read(name: &str, text: &str, wanted: &Options) -> Result<Draft, Unreadable> {

@@ -1,6 +1,4 @@
-//! The text of a script: parsed on a thread with a stack for the deepest that is read, and never run.
-
-use std::thread;
+//! The text of a script: parsed, and never run.
 
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
@@ -14,17 +12,13 @@ use super::{depth, translate};
 const LONGEST: usize = 16 << 20;
 /// Scripts that nest more deeply are refused.
 const DEEPEST: usize = 4_000;
-/// Room for all that calls itself on the deepest script; only what is used of it is taken from the machine.
-const STACK: usize = 512 << 20;
+/// Bytes of stack for all that calls itself on the deepest script; only what is used of it is taken from the machine.
+pub const STACK: usize = 512 << 20;
 
-/// Parses the script, and gives its statements to `read`.
+/// The statements of the script; the caller has [`STACK`].
 ///
 /// Errors: its first problems, each with its place
-pub(super) fn with_tree<T: Send>(
-    name: &str,
-    text: &str,
-    read: impl FnOnce(&[Stmt]) -> T + Send,
-) -> Result<T, Vec<Diagnostic>> {
+pub(super) fn tree(name: &str, text: &str) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
     let refused = |at: usize, what: &str, label: &str| {
         Err(vec![Diagnostic::new(Span::new(at, at), what, label)])
     };
@@ -38,14 +32,7 @@ pub(super) fn with_tree<T: Send>(
     if let Some(at) = depth::deeper(text, DEEPEST) {
         return refused(at, "the script nests too deeply", "take this part out");
     }
-    let work = || parse(name, text).map(|tree| read(&tree));
-    thread::scope(|scope| {
-        let builder = thread::Builder::new().name("script".to_owned()).stack_size(STACK);
-        let Ok(thread) = builder.spawn_scoped(scope, work) else {
-            return refused(0, "there is no memory to read the script", "try again when less runs");
-        };
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    parse(name, text)
 }
 
 fn parse(name: &str, text: &str) -> Result<Vec<Stmt>, Vec<Diagnostic>> {

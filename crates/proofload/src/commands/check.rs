@@ -8,6 +8,7 @@ use plan::diagnostic::{Colour, Sources, render};
 use plan::printable::{printable, printable_lines};
 
 use crate::cli::CheckArgs;
+use crate::deep::with_stack;
 use crate::exit::Exit;
 use crate::loading::{LARGEST, load_file};
 use crate::problem::Problem;
@@ -57,7 +58,7 @@ fn check_script(args: &CheckArgs) -> Result<Exit, Problem> {
         |why: &dyn std::fmt::Display| Problem::usage(format!("cannot read {shown}: {why}"));
     let bytes = file::read(Path::new(name), LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    let warnings = import::k6::check(name, &text)
+    let warnings = with_stack(import::k6::STACK, || import::k6::check(name, &text))?
         .map_err(|problems| Problem::experiment(render(name, &text, &problems, Colour::Off)))?;
     if !warnings.is_empty() {
         let warned = Sources::new(name.as_str(), text.as_str()).warn(&warnings, Colour::Off);

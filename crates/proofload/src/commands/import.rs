@@ -12,6 +12,7 @@ use import::{Format, Options, Unreadable, access_log};
 use plan::printable::printable;
 
 use crate::cli::ImportArgs;
+use crate::deep::with_stack;
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -56,7 +57,7 @@ fn import_text(args: &ImportArgs, name: &str, text: &str) -> Result<Exit, Proble
         Problem::usage(what).hint(format!("name it with --from: {}, {LOG}", names.join(", ")))
     })?;
     let options = Options { hosts: args.hosts.clone() };
-    let draft = import::read(format, name, text, &options);
+    let draft = with_stack(import::k6::STACK, || import::read(format, name, text, &options))?;
     let draft = draft.map_err(|error| unreadable(name, error))?;
     let written = import::write(&draft, &printable(name));
     if args.strict && !draft.notes.is_empty() {

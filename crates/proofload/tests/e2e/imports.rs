@@ -114,7 +114,12 @@ fn a_log_is_replayed_request_by_request() {
     let ran = lab.proofload(&made);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("150 requests in 3s"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("not taken over: line 151"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("not taken over: line 151: it has no request in quotes (lines like this: 1)"),
+        "{}",
+        ran.stderr
+    );
     let (ran, summary) = lab.run(&["replay.toml"]);
     let trial = only_trial(&summary);
     assert_accounting(trial);
@@ -179,6 +184,13 @@ fn a_script_is_checked_with_line_and_caret_and_never_run() {
     let ran = lab.proofload(&["check", "bad.ts"]);
     assert_eq!(ran.code, 2, "{}", ran.stdout);
     assert!(ran.stderr.contains(" --> bad.ts:1:37\n"), "{}", ran.stderr);
+    // As deep as a script may be: both commands have the stack for it.
+    let (open, close) = ("(".repeat(1_900), ")".repeat(1_900));
+    lab.write("deep.js", &format!("let x = {open}1{close};\n"));
+    for (command, code) in [("check", 0), ("import", 2)] {
+        let ran = lab.proofload(&[command, "deep.js"]);
+        assert_eq!(ran.code, code, "{command}: {}", ran.stderr);
+    }
     let ran = lab.proofload(&["check", "load.js", "--try"]);
     assert!(ran.code == 2 && ran.stderr.contains("scripts are not performed"), "{}", ran.stderr);
     let ran = lab.proofload(&["run", "load.js"]);

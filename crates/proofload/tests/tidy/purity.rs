@@ -47,10 +47,6 @@ const IMPURE: &[(&str, &str)] = &[
 /// Allowed in pure crates: addresses are data.
 const DATA: &[&str] = &["IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr", "AddrParseError"];
 
-/// Pure files that start a thread for the size of its stack alone, and what they may name for it.
-const STACKS: &[&str] = &["crates/import/src/k6/source.rs"];
-const THREAD: &[&str] = &["thread"];
-
 /// The measuring side, and the parts of it with exceptions.
 const MEASURING: &[&str] = &["crates/engine/", "crates/drivers/"];
 const TRUSTED: &[&str] = &[
@@ -94,8 +90,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     for source in sources(tree) {
         let within = |rooms: &[&str]| rooms.iter().any(|room| source.path.starts_with(room));
         if within(PURE) {
-            let allowed = if STACKS.contains(&source.path) { THREAD } else { DATA };
-            problems.extend(refused(&source, IMPURE, allowed, "a pure crate"));
+            problems.extend(refused(&source, IMPURE, DATA, "a pure crate"));
         } else if within(MEASURING) && !within(TRUSTED) {
             problems.extend(refused(&source, MEASURED, DATA, "this part of the measuring side"));
         }

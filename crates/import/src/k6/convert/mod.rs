@@ -36,15 +36,13 @@ const DEEPEST_CALL: usize = 16;
 ///
 /// Errors: it cannot be parsed
 pub(super) fn read(name: &str, text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
-    let read = source::with_tree(name, text, |tree| {
-        Converter::new(Script::new(text, tree), wanted).draft()
-    });
-    read.map_err(|problems| {
+    let tree = source::tree(name, text).map_err(|problems| {
         let first = problems.first().map(Diagnostic::to_string).unwrap_or_default();
         let at = problems.first().map_or(0, |problem| problem.span.start);
         let hint = format!("see all of it: proofload check {name}");
         Unreadable { line: Some(source::line(text, at)), what: first, hint: Some(hint) }
-    })
+    })?;
+    Ok(Converter::new(Script::new(text, &tree), wanted).draft())
 }
 
 /// Where a function stands.
