@@ -249,3 +249,25 @@ fn a_long_k6_script_is_read_in_bounded_time() {
     assert!(check("a.js", &text).is_ok_and(|found| found.is_empty()));
     assert!(check("a.js", &"x;\n".repeat(6 << 20)).is_err());
 }
+
+#[test]
+fn thresholds_keep_their_direction() {
+    let criteria = |metric: &str, said: &str| {
+        let text = format!(
+            "{BEGIN}export const options = {{ vus: 1, duration: '1s', thresholds: {{ {metric}: ['{said}'] }} }};\n\
+             export default function () {{ http.get('http://h/'); }}\n"
+        );
+        read("a.js", &text, &Options::default()).expect("a draft").criteria
+    };
+    for (metric, said, expected) in [
+        ("http_req_failed", "rate==0", "failed == 0"),
+        ("http_req_failed", "rate<0.01", "failed / planned < 1%"),
+        ("http_req_failed", "rate>0", "failed / planned > 0%"),
+        ("checks", "rate>=1", "failed == 0"),
+        ("checks", "rate>0.95", "failed / planned < 5%"),
+        ("checks", "rate<1", "failed / planned > 0%"),
+        ("http_req_duration", "p(95)<500", "p95 < 500ms"),
+    ] {
+        assert_eq!(criteria(metric, said), [expected], "{metric}: {said}");
+    }
+}

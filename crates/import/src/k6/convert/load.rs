@@ -274,7 +274,6 @@ fn criterion(
         _ => return None,
     };
     let bound: f64 = bound.trim().parse().ok()?;
-    let percent = |ratio: f64| number((ratio * 1e11).round() / 1e9);
     Some(match (metric.trim(), aggregate) {
         (
             "http_req_duration" | "http_req_waiting" | "http_req_connecting" | "iteration_duration",
@@ -299,14 +298,10 @@ fn criterion(
             };
             format!("{scope}{span}{quantile} {operator} {}ms", number(bound))
         }
-        ("http_req_failed", "rate") if bound <= 0.0 => format!("{scope}failed == 0"),
-        ("http_req_failed", "rate") => {
-            format!("{scope}failed / planned {operator} {}%", percent(bound))
-        }
-        ("checks", "rate") if bound >= 1.0 => format!("{scope}failed == 0"),
+        ("http_req_failed", "rate") => format!("{scope}{}", failed(operator, bound)),
         ("checks", "rate") => {
             let operator = operator.replace('>', "\u{0}").replace('<', ">").replace('\u{0}', "<");
-            format!("{scope}failed / planned {operator} {}%", percent(1.0 - bound))
+            format!("{scope}{}", failed(&operator, 1.0 - bound))
         }
         ("http_reqs", "rate") => format!("{scope}completed {operator} {}/s", number(bound)),
         ("http_reqs", "count") => format!("{scope}started {operator} {}", number(bound)),
@@ -321,6 +316,14 @@ fn criterion(
         ("dropped_iterations", "count") => format!("missed {operator} {}", number(bound)),
         _ => return None,
     })
+}
+
+/// A bound on the share of operations that failed.
+fn failed(operator: &str, share: f64) -> String {
+    match share <= 0.0 && !operator.starts_with('>') {
+        true => "failed == 0".to_owned(),
+        false => format!("failed / planned {operator} {}%", number((share * 1e11).round() / 1e9)),
+    }
 }
 
 fn journey(converter: &Converter<'_, '_>) -> Option<String> {
