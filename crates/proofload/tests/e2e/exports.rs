@@ -5,7 +5,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use crate::lab::server::truth;
-use crate::lab::{Lab, Ran, repository};
+use crate::lab::{Lab, Ran, assert_measured, repository};
 
 const VALIDATE: &str = r#"
 import sys, xmlschema
@@ -65,7 +65,7 @@ fn a_reporter_of_k6_reads_a_run() {
     let flags = ["--rate", "200/s", "--duration", "1s", "--criterion", "p50 < 10s"];
     let exports = ["--export", "k6-data=data.json", "--export", "k6=k6.json"];
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..], &exports].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_measured(&ran, &summary);
     let script = "require('k6-html-reporter').generateSummaryReport({ jsonFile: process.argv[1], output: process.argv[2] })";
     let mut node = Command::new("node");
     node.args(["-e", script]).args([lab.path("data.json"), lab.path("page")]);

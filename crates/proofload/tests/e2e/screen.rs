@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{OFlags, fcntl_setfl};
 
 use crate::lab::server::truth;
-use crate::lab::{Lab, PROOFLOAD, Ran, finding};
+use crate::lab::{Lab, PROOFLOAD, Ran, assert_accounting, assert_measured, finding, only_trial};
 use crate::live_page::view;
 
 /// A terminal of its own, which goes away with the test.
@@ -199,7 +199,7 @@ fn a_journey_shows_its_steps_and_the_whole() {
 #[test]
 fn a_terminal_that_takes_nothing_delays_no_run() {
     let lab = Lab::new();
-    let (_target, url) = truth(&["mode=constant", "service=20ms"]);
+    let (_target, url) = truth(&["mode=constant", "service=200ms"]);
     let (_unread, mut full) = std::io::pipe().expect("a pipe");
     fcntl_setfl(&full, OFlags::NONBLOCK).expect("a flag");
     while full.write(&[b' '; 512]).is_ok() {}
@@ -208,6 +208,11 @@ fn a_terminal_that_takes_nothing_delays_no_run() {
         ["run", &url, "--rate", "50/s", "--duration", "1s", "--warm-up", "0s", "--out", "run"];
     let mut child =
         lab.command(&arguments).stderr(full).stdout(Stdio::null()).spawn().expect("it starts");
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    assert!(lab.summary("run").is_some());
+    let code = child.wait().expect("it ends").code().expect("no signal");
+    let ran = Ran { code, stdout: String::new(), stderr: String::new() };
+    let summary = lab.summary("run").expect("a summary");
+    assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    assert!(trial.accounting.planned > 0, "{:?}", trial.accounting);
+    assert_accounting(trial);
 }
