@@ -89,12 +89,13 @@ def run_counted(command, processors=(GENERATOR,)):
     return text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
-def run_trial(text, folder=None):
+def run_trial(text, folder=None, processors=(GENERATOR,)):
     """Runs an experiment of one trial, whose files are in this folder; its summary, CPU seconds and memory."""
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(folder or scratch) / "file.toml"
         path.write_text(text)
-        report, cpu, memory = run_counted([PROOFLOAD, "run", path, "--out", f"{scratch}/run", "--quiet", "--json", "-"])
+        command = [PROOFLOAD, "run", path, "--out", f"{scratch}/run", "--quiet", "--json", "-"]
+        report, cpu, memory = run_counted(command, processors)
     return json.loads(report)["arms"][0]["trials"][0], cpu, memory
 
 

@@ -361,10 +361,12 @@ fn bytes(count: u64, key: u64, index: u64, out: &mut Vec<u8>) {
     // Ten characters of 6 bits from each draw of 64.
     for block in 0..count.div_ceil(10) {
         let mut bits = draw(start, RandomStream::Content, block);
-        for _ in 0..(count - block * 10).min(10) {
-            out.push(PRINTABLE[(bits & 63) as usize]);
+        let characters: [u8; 10] = std::array::from_fn(|_| {
+            let character = PRINTABLE[(bits & 63) as usize];
             bits >>= 6;
-        }
+            character
+        });
+        out.extend_from_slice(&characters[..(count - block * 10).min(10) as usize]);
     }
 }
 
