@@ -200,7 +200,9 @@ fn load(draft: &Draft) -> String {
         format!("resolution = {:<24}  # within this, instants are drawn at random\n", text(&one))
     });
     format!(
-        "replay  = {}           # requests: {requests}, in {length}\n{}warm_up = \"0s\"\n\
+        "replay  = {}           # requests: {requests}, in {length}\n{}\
+         # scale = 0.1                             # a tenth of the requests; 2 for twice as many\n\
+         warm_up = \"0s\"\n\
          steady_state = \"reported\"               # the traffic is as it was",
         fixed(offsets),
         resolution.unwrap_or_default()

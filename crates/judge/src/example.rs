@@ -275,6 +275,7 @@ fn trial(drawn: &[Drawn]) -> TrialSummary {
         load: Load {
             model: Model::Open,
             arrivals: Some("poisson".into()),
+            scale: None,
             offered_rate: Some(rate),
             connections: 1_000,
             streams: None,

@@ -225,6 +225,7 @@ fn load(planned: &plan::load::Load) -> Load {
     Load {
         model,
         arrivals: (model == Model::Open).then(|| "constant".into()),
+        scale: None,
         offered_rate: None,
         connections: planned.connections,
         streams: None,

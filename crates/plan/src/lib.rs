@@ -23,6 +23,7 @@ pub mod protocol;
 pub mod ramp;
 pub mod request_list;
 pub mod rows;
+pub mod scale;
 pub mod target;
 pub mod template;
 pub mod toml_text;

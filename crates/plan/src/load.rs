@@ -101,10 +101,16 @@ pub enum ArrivalProcess {
         /// The list.
         #[serde(skip)]
         offsets_ns: std::sync::Arc<[u64]>,
+        /// Of a list that was scaled, which arrival of the file each one is.
+        #[serde(skip)]
+        entries: Option<std::sync::Arc<[u32]>>,
         /// The file that it came from.
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
         digest: String,
+        /// How the file was scaled; none where it is replayed as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scale: Option<crate::scale::Scale>,
         /// Length of the stamps that the instants were drawn within; none where they are as they were recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resolution: Option<Duration>,
@@ -215,6 +221,14 @@ impl ArrivalProcess {
             Self::Stages { .. } => "stages",
             Self::Burst { .. } => "burst",
             Self::Replay { .. } => "replay",
+        }
+    }
+
+    /// Arrivals of a replay for each recorded one, if it was scaled.
+    pub fn scale(&self) -> Option<f64> {
+        match self {
+            Self::Replay { scale, .. } => scale.map(|scale| scale.factor),
+            _ => None,
         }
     }
 
@@ -352,6 +366,14 @@ fn seconds(seconds: f64) -> Duration {
 }
 
 impl Load {
+    /// Of a list of arrivals that was scaled, which of the recorded ones each is.
+    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<[u32]>> {
+        match &self.model {
+            Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Length of ramp-up, warm-up and measure phase, if they are known in advance.
     pub fn wall_time(&self) -> Option<Duration> {
         let before = self.ramp_up().saturating_add(self.warm_up.length());

@@ -1,6 +1,9 @@
 //! The mix: assigns an operation or a journey to the k-th arrival, drawn from the seed.
 
+use std::sync::Arc;
+
 use crate::journey::Journey;
+use crate::load::Load;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
 
@@ -25,6 +28,8 @@ pub struct Mix {
     seed: u64,
     next: u64,
     parts: Vec<Part>,
+    /// Of a list of arrivals that was scaled, which of the recorded ones each is; that one's row is its own.
+    entries: Option<Arc<[u32]>>,
 }
 
 /// One operation or journey of the mix.
@@ -58,7 +63,12 @@ impl Mix {
             sum += weight;
             Part { up_to: sum / total, sequence: 0, rows: rows as u64, order }
         };
-        Self { seed, next: 0, parts: all.into_iter().map(part).collect() }
+        Self { seed, next: 0, parts: all.into_iter().map(part).collect(), entries: None }
+    }
+
+    /// With the rows that arrivals of this load have, if it is a list that was scaled.
+    pub fn of_load(self, load: &Load) -> Self {
+        Self { entries: load.entries().cloned(), ..self }
     }
 
     /// The operation of the k-th arrival: the first whose cumulated share reaches the k-th draw.
@@ -82,11 +92,13 @@ impl Iterator for Mix {
         let seed = self.seed;
         let part = &mut self.parts[operation];
         let sequence = part.sequence;
+        let entry = self.entries.as_ref().and_then(|entries| entries.get(index as usize));
+        let place = entry.map_or(sequence, |entry| u64::from(*entry));
         let row = match (part.rows, part.order) {
             (0, _) => 0,
-            (rows, RowOrder::RoundRobin) => sequence % rows,
+            (rows, RowOrder::RoundRobin) => place % rows,
             (rows, RowOrder::Random) => below(draw(seed, RandomStream::Row, index), rows),
-            (rows, RowOrder::Once) if sequence < rows => sequence,
+            (rows, RowOrder::Once) if place < rows => place,
             (_, RowOrder::Once) => return None,
         };
         part.sequence += 1;

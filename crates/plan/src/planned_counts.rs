@@ -17,7 +17,7 @@ pub fn of(
     share: PlanShare,
     until_ns: Option<u64>,
 ) -> Option<Vec<u64>> {
-    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed);
+    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed).of_load(&arm.load);
     let mut counts = vec![0; arm.names().len()];
     match (&arm.load.model, arm.load.stop) {
         (Model::Open { arrivals }, stop) => {

@@ -32,6 +32,8 @@ pub enum RandomStream {
     Share = 11,
     /// Which share of the plan an arrival belongs to.
     PlanShare = 12,
+    /// Which arrivals of a list are kept.
+    Scale = 13,
 }
 
 /// The finaliser of SplitMix64, a bijection that spreads every input bit.

@@ -131,7 +131,9 @@ struct Try {
 /// once.
 fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
     let mut first: Vec<Option<Assignment>> = vec![None; arm.names().len()];
-    for assignment in Mix::new(&arm.operations, &arm.journeys, trial.seed).take(DRAWS) {
+    for assignment in
+        Mix::new(&arm.operations, &arm.journeys, trial.seed).of_load(&arm.load).take(DRAWS)
+    {
         first[assignment.operation].get_or_insert(assignment);
         if first.iter().all(Option::is_some) {
             break;

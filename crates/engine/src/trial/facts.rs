@@ -142,6 +142,7 @@ fn load<D: Driver>(workload: &Workload<D>) -> Load {
     let mut load = Load {
         model: ModelName::Closed,
         arrivals: None,
+        scale: None,
         offered_rate: None,
         connections: part(planned.connections),
         streams: Some(planned.streams).filter(|&streams| streams > 1),
@@ -152,6 +153,7 @@ fn load<D: Driver>(workload: &Workload<D>) -> Load {
         Model::Open { arrivals } => {
             load.model = ModelName::Open;
             load.arrivals = Some(arrivals.name().to_owned());
+            load.scale = arrivals.scale();
             let rate = arrivals.mean_rate(planned.stop);
             load.offered_rate = rate.map(|rate| rate / f64::from(share.of));
         }

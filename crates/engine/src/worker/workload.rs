@@ -132,7 +132,7 @@ impl<D: Driver> Workload<D> {
 
     /// The mix with this seed.
     pub(crate) fn mix(&self, seed: u64) -> Mix {
-        Mix::new(&self.operations, &self.journeys, seed)
+        Mix::new(&self.operations, &self.journeys, seed).of_load(&self.load)
     }
 
     /// The journey with this index of the layout; `None` where it is that of an operation.

@@ -46,7 +46,7 @@ pub fn validity(validity: Validity) -> &'static str {
 /// The load in one line.
 pub fn load(trial: &TrialSummary) -> String {
     let load = &trial.load;
-    let offered = match (&load.arrivals, load.offered_rate) {
+    let offered = match (arrivals(trial), load.offered_rate) {
         (Some(arrivals), Some(rate)) => format!("open load, {arrivals}, {}", number::rate(rate)),
         (Some(arrivals), None) => format!("open load, {arrivals}"),
         (None, _) if load.users.is_some() => times::actors(trial),
@@ -62,6 +62,16 @@ pub fn load(trial: &TrialSummary) -> String {
     )
 }
 
+/// How the operations of an open load began.
+fn arrivals(trial: &TrialSummary) -> Option<String> {
+    let name = trial.load.arrivals.as_ref()?;
+    let scaled = trial.load.scale.map(|scale| {
+        let how = if scale < 1.0 { "thinned" } else { "superposed" };
+        format!(" {how} to {} % of its log", number::significant(scale * 100.0))
+    });
+    Some(format!("{name}{}", scaled.unwrap_or_default()))
+}
+
 fn workers(trial: &TrialSummary) -> String {
     let count = trial.load.workers;
     let word = if count == 1 { "worker" } else { "workers" };
@@ -74,7 +84,7 @@ fn workers(trial: &TrialSummary) -> String {
 /// The load, and whether the generator was on time, in a line of a terminal.
 pub fn load_in_short(trial: &TrialSummary) -> String {
     let (load, lag) = (&trial.load, &trial.generator.dispatch_lag);
-    let model = match &load.arrivals {
+    let model = match arrivals(trial) {
         Some(arrivals) => format!("open load, {arrivals}"),
         None if load.users.is_some() => times::actors(trial),
         None => "closed load".to_owned(),

@@ -1,15 +1,13 @@
 //! The `[load]` table.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::factor::Combination;
+use super::replay;
 use super::request::{Inputs, KnownNames};
 use super::stages::{self, Stages, positive};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
-use crate::hash;
 use crate::journey::{Connections, Journey};
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
 use crate::operation::Operation;
@@ -20,12 +18,14 @@ const MODELS: [&str; 5] = ["rate", "stages", "burst", "users", "replay"];
 /// Keys that end the measure phase.
 const STOPS: [&str; 2] = ["duration", "operations"];
 /// Keys that need another key.
-const COMPANIONS: [(&str, &[&str]); 5] = [
+const COMPANIONS: [(&str, &[&str]); 7] = [
     ("arrivals", &["rate", "stages", "burst"]),
     ("from", &["stages"]),
     ("spawn_rate", &["users"]),
     ("think", &["users"]),
     ("resolution", &["replay"]),
+    ("scale", &["replay"]),
+    ("shift", &["scale"]),
 ];
 
 /// Keys that make streams meaningless: such a connection carries one operation at a time.
@@ -135,7 +135,7 @@ fn model(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Model {
         None => (None, None),
     };
     let burst = burst(reader, spacing);
-    let replay = replay(reader, inputs);
+    let replay = replay::read(reader, inputs);
     let peak = ramp.as_ref().map(|ramp| u64::from(ramp.peak()));
     let users = reader.count("users", 1, 1_000_000).or(peak);
     match (rate.or(stages).or(burst).or(replay), users) {
@@ -171,58 +171,6 @@ fn burst(reader: &mut Reader<'_>, spacing: Spacing) -> Option<ArrivalProcess> {
     }
     inner.finish().into_iter().for_each(|problem| reader.problem(problem));
     Some(ArrivalProcess::Burst { rate: rate?, on: on?, off: off?, spacing })
-}
-
-fn replay(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess> {
-    let resolution = positive(reader, "resolution");
-    let (file, span) = reader.string("replay")?;
-    let read = inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"));
-    let offsets = read.and_then(|bytes| {
-        let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
-        parse_offsets(&text).map_err(|problem| format!("{file} {problem}"))
-    });
-    match offsets {
-        Ok(offsets) => {
-            let bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
-            let digest = hash::hex(&[&bytes]);
-            Some(ArrivalProcess::Replay {
-                offsets_ns: Arc::from(offsets),
-                file: file.into(),
-                digest,
-                resolution,
-            })
-        }
-        Err(message) => {
-            reader.problem(Diagnostic::new(span, message, "named here"));
-            None
-        }
-    }
-}
-
-/// One offset per line, in the first column. A header `offset_ns`, `_us`, `_ms` or `_s` gives the
-/// unit of bare numbers; otherwise each number has its own unit.
-fn parse_offsets(text: &str) -> Result<Vec<u64>, String> {
-    let mut unit = "";
-    let mut offsets: Vec<u64> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let cell = line.split(',').next().unwrap_or_default().trim();
-        if cell.is_empty() {
-            continue;
-        }
-        if let (1, Some(named)) = (number, cell.strip_prefix("offset_")) {
-            unit = named;
-            continue;
-        }
-        let offset = units::parse_duration(&format!("{cell}{unit}")).ok_or_else(|| {
-            format!("line {number}: expected an offset such as 1.5ms, got \"{cell}\"")
-        })?;
-        let offset = crate::schedule::nanos(offset);
-        if offsets.last().is_some_and(|before| *before > offset) {
-            return Err(format!("line {number}: offsets must ascend, got \"{cell}\""));
-        }
-        offsets.push(offset);
-    }
-    if offsets.is_empty() { Err("holds no offset".to_owned()) } else { Ok(offsets) }
 }
 
 /// The end that the file names.

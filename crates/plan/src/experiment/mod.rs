@@ -22,6 +22,7 @@ mod operation;
 mod overrides;
 mod placeholder;
 mod process;
+mod replay;
 mod reported_names;
 mod request;
 mod resolve;

@@ -25,6 +25,7 @@ mod journey_problems;
 mod journeys;
 mod levels;
 mod parts;
+mod replay;
 mod reported_names;
 mod schema;
 mod streams;
@@ -246,6 +247,7 @@ fn every_load_model_is_understood() {
         resolution
     };
     assert_eq!((replay(""), replay("resolution = \"1s\"")), (None, Some(second)));
+    assert_eq!(replay("scale = 1"), None);
 
     let rest =
         load("timeout = \"2s\"\nnew_connections = true\nworkers = 3\nsteady_state = \"reported\"");

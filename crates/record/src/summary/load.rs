@@ -33,6 +33,9 @@ pub struct Load {
     pub model: Model,
     /// Arrival process of an open load: `constant`, `poisson`, `stages`, `burst`, `replay`.
     pub arrivals: Option<String>,
+    /// Arrivals of a replay for each recorded one, if it was thinned (below 1) or superposed (above 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
     /// Mean planned rate of an open load.
     pub offered_rate: Option<f64>,
     /// Connections: the number of a closed load, the limit of an open one.

@@ -16,6 +16,8 @@ fn bursts(connections: u32) -> TestTrial {
         offsets_ns,
         file: "offsets.csv".to_owned(),
         digest: String::new(),
+        entries: None,
+        scale: None,
         resolution: Some(Duration::from_millis(100)),
     };
     let mut trial = TestTrial::new(Model::Open { arrivals }, Duration::ZERO);

@@ -19,7 +19,7 @@ fn unknown_keys_name_the_near_miss() {
 11 | duratoin = "60s"
    | ^^^^^^^^ did you mean `duration`?
    |
-   = hint: known here: arrivals, from, spawn_rate, think, rate, stages, burst, resolution, replay, users, duration, operations, warm_up, timeout, connections, streams, new_connections, steady_state, workers, busy_poll"#
+   = hint: known here: arrivals, from, spawn_rate, think, rate, stages, burst, resolution, shift, scale, replay, users, duration, operations, warm_up, timeout, connections, streams, new_connections, steady_state, workers, busy_poll"#
     );
 }
 
