@@ -42,6 +42,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p judge --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p plan --lib dispersion
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e -- agents::agreement --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e replay:: -- --test-threads=4
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e accepted_is_there
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters

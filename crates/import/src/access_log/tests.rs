@@ -1,6 +1,7 @@
 use super::*;
 
 mod burstiness;
+mod processes;
 
 fn converted(log: &str, hosts: &[&str]) -> (LogSummary, Vec<String>, Vec<u64>) {
     let wanted = Options { hosts: hosts.iter().map(|host| (*host).to_owned()).collect() };

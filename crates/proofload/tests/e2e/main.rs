@@ -38,6 +38,7 @@ mod peers;
 mod ready_lines;
 mod redis;
 mod registry;
+mod replay;
 mod resumption;
 mod scheduling;
 mod screen;

@@ -1,75 +1,23 @@
 //! Logs of known processes, stamped in whole seconds: what of their burstiness the instants keep.
 
-use plan::randomness::{RandomStream, draw, unit};
 use stats::burstiness::{ScaleChange, changes};
 
+use super::processes::{BIN, Process, SECOND, counts, modelled};
 use super::{converted, line};
 
-const BIN: u64 = 10_000_000;
-const SECOND: u64 = 1_000_000_000;
 /// Length of each log, in seconds.
 const LENGTH: u64 = 600;
 
-/// Draws of one seed, one after the other.
-struct Draws(u64, u64);
-
-impl Draws {
-    /// In (0, 1].
-    fn unit(&mut self) -> f64 {
-        self.1 += 1;
-        unit(draw(self.0, RandomStream::Schedule, self.1))
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * self.unit().ln()
-    }
-
-    /// Above 1, with an infinite variance.
-    fn pareto(&mut self) -> f64 {
-        self.unit().powf(-1.0 / 1.4)
-    }
-
-    /// Adds Poisson arrivals at this rate to `instants`, which are in seconds.
-    fn arrivals(&mut self, rate: f64, (from, to): (f64, f64), instants: &mut Vec<f64>) {
-        let mut at = from + self.exponential(1.0 / rate);
-        while at < to.min(LENGTH as f64) {
-            instants.push(at);
-            at += self.exponential(1.0 / rate);
-        }
-    }
-}
-
 fn poisson() -> Vec<f64> {
-    let mut instants = Vec::new();
-    Draws(11, 0).arrivals(20.0, (0.0, LENGTH as f64), &mut instants);
-    instants
+    Process::Poisson.sample(LENGTH)
 }
 
-/// A Poisson process whose rate is 4 and 40 a second in turn, each for an exponential time with this mean.
 fn modulated(mean: f64) -> Vec<f64> {
-    let (mut draws, mut instants) = (Draws(12, 0), Vec::new());
-    let (mut at, mut rates) = (0.0, (4.0, 40.0));
-    while at < LENGTH as f64 {
-        let to = at + draws.exponential(mean);
-        draws.arrivals(rates.0, (at, to), &mut instants);
-        (at, rates) = (to, (rates.1, rates.0));
-    }
-    instants
+    Process::Modulated { mean }.sample(LENGTH)
 }
 
-/// Fifteen sources that are on and off for times with infinite variance, which is self-similar over long scales.
 fn self_similar() -> Vec<f64> {
-    let (mut draws, mut instants) = (Draws(13, 0), Vec::new());
-    for _ in 0..15 {
-        let mut at = -10.0 * draws.unit();
-        while at < LENGTH as f64 {
-            let to = at + draws.pareto();
-            draws.arrivals(3.0, (at.max(0.0), to), &mut instants);
-            at = to + draws.pareto();
-        }
-    }
-    instants.sort_by(f64::total_cmp);
-    instants
+    Process::SelfSimilar.sample(LENGTH)
 }
 
 /// Instants of the truth and of the replay of its log, in nanoseconds from the first stamp.
@@ -83,40 +31,9 @@ fn replayed(truth: &[f64]) -> (Vec<u64>, Vec<u64>) {
     (truth, offsets)
 }
 
-/// Counts in bins of 10 ms, of whole seconds.
-fn counts(instants: &[u64], length: u64) -> Vec<u32> {
-    let mut counts = vec![0; usize::try_from(length.div_ceil(SECOND) * SECOND / BIN).unwrap()];
-    for at in instants {
-        counts[usize::try_from(at / BIN).unwrap()] += 1;
-    }
-    counts
-}
-
 fn compared(before: &[u64], after: &[u64]) -> Vec<ScaleChange> {
     let length = before.iter().chain(after).max().unwrap() + 1;
     changes(&counts(before, length), &counts(after, length), BIN)
-}
-
-/// Mean and standard deviation of the dispersion at a scale below a second, of instants drawn uniformly within seconds
-/// with these counts.
-///
-/// Of n arrivals in K equal intervals, each of the n(n−1)/2 pairs is in one interval with probability 1/K, and pairs
-/// are independent of each other two by two. The squares of the counts sum up to n and twice the pairs.
-fn modelled(instants: &[u64], scale: u64) -> (f64, f64) {
-    let per_second = SECOND / BIN;
-    let counts = counts(instants, *instants.last().unwrap() + 1);
-    let (cells, mut squares, mut variance, mut sum) = ((SECOND / scale) as f64, 0.0, 0.0, 0.0);
-    let seconds = counts.chunks(usize::try_from(per_second).unwrap());
-    let intervals = seconds.len() as f64 * cells;
-    for second in seconds {
-        let n = f64::from(second.iter().sum::<u32>());
-        sum += n;
-        squares += n + n * (n - 1.0) / cells;
-        variance += 2.0 * n * (n - 1.0) / cells * (1.0 - 1.0 / cells);
-    }
-    let mean = sum / intervals;
-    let unit = (intervals - 1.0) * mean;
-    ((squares - sum * mean) / unit, variance.sqrt() / unit)
 }
 
 #[test]

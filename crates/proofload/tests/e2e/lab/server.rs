@@ -54,6 +54,11 @@ impl Truth {
         self.report()["answer_lateness_ns"]["p90"].as_f64().expect("its lateness")
     }
 
+    /// The address of its reports.
+    pub fn control(&self) -> &str {
+        &self.control
+    }
+
     /// Requests that have arrived.
     pub fn received(&self) -> u64 {
         self.report()["received"].as_u64().expect("its count")
