@@ -1,7 +1,7 @@
 //! The formats that can be imported, and how one is told from its text.
 
 use crate::draft::Draft;
-use crate::{curl, har, http_file, hurl, k6, openapi, postman};
+use crate::{curl, har, http_file, hurl, k6, openapi, postman, vegeta};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Format {
     Postman,
     /// A script of k6, in JavaScript or TypeScript.
     K6,
+    /// Targets of vegeta, in both forms.
+    Vegeta,
 }
 
 /// A text that is not of its format.
@@ -35,7 +37,7 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("curl", Self::Curl),
         ("har", Self::Har),
         ("http", Self::HttpFile),
@@ -43,6 +45,7 @@ impl Format {
         ("k6", Self::K6),
         ("openapi", Self::OpenApi),
         ("postman", Self::Postman),
+        ("vegeta", Self::Vegeta),
     ];
 
     /// The format with this name.
@@ -58,6 +61,7 @@ impl Format {
             () if har::seems(name, text) => Some(Self::Har),
             () if postman::seems(text) => Some(Self::Postman),
             () if openapi::seems(text) => Some(Self::OpenApi),
+            () if vegeta::seems(name, text) => Some(Self::Vegeta),
             () if hurl::seems(name, text) => Some(Self::Hurl),
             () if http_file::seems(name, text) => Some(Self::HttpFile),
             () if curl::seems(text) => Some(Self::Curl),
@@ -104,6 +108,7 @@ pub fn read(
         Format::K6 => k6::read(name, text, options),
         Format::OpenApi => openapi::read(text, options),
         Format::Postman => postman::read(text, options),
+        Format::Vegeta => vegeta::read(text, options),
     }?;
     if draft.operations.is_empty() {
         let wanted = if options.hosts.is_empty() { "" } else { " to the hosts that are wanted" };

@@ -24,6 +24,7 @@ mod scan;
 mod stamp;
 mod text;
 mod value;
+pub mod vegeta;
 mod write;
 
 pub use format::{Format, Options, Unreadable, read};

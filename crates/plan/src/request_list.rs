@@ -67,7 +67,7 @@ pub fn read(
     let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
     let list = match format.unwrap_or_else(|| ListFormat::guess(&text)) {
         ListFormat::Vegeta => vegeta(&text, inputs),
-        ListFormat::VegetaJson => vegeta_json(&text),
+        ListFormat::VegetaJson => vegeta_json(&text, inputs),
         ListFormat::Urls => urls(&text),
     };
     match list {
@@ -109,34 +109,100 @@ fn urls(text: &str) -> Result<Vec<ListedRequest>, String> {
         .collect()
 }
 
-/// A block ends at an empty line, after its body line, or at the next request line.
-fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<ListedRequest>, String> {
-    let mut list: Vec<ListedRequest> = Vec::new();
-    let mut open = false;
-    for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
-        let at = |problem: String| format!("line {number}: {problem}");
-        if line.is_empty() {
-            open = false;
-        } else if line.starts_with('#') {
+/// A target of vegeta as its file says it: its body file is not read yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VegetaTarget {
+    /// The line that it begins at, from 1.
+    pub line: u64,
+    /// The method, in capitals.
+    pub method: String,
+    /// The address, as it stands there.
+    pub address: String,
+    /// Header fields in order.
+    pub headers: Vec<(String, String)>,
+    /// What it sends.
+    pub body: VegetaBody,
+}
+
+/// The body of a target of vegeta.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum VegetaBody {
+    /// None.
+    #[default]
+    Empty,
+    /// A file and the line that names it.
+    File(String, u64),
+    /// Bytes of the JSON form.
+    Bytes(Vec<u8>),
+}
+
+/// A line that is no part of a target, and why.
+pub type BadLine = (u64, String);
+
+/// A block ends at an empty line, after its body line, or at the next request line. What is wrong stands with its line,
+/// in the order of the text.
+pub fn vegeta_targets(text: &str) -> Vec<Result<VegetaTarget, BadLine>> {
+    let mut found: Vec<Result<VegetaTarget, BadLine>> = Vec::new();
+    // The place of the target that is not complete yet.
+    let mut open: Option<usize> = None;
+    for (line, text) in (1_u64..).zip(text.lines().map(str::trim)) {
+        if text.is_empty() {
+            open = None;
+        } else if text.starts_with('#') {
             continue;
-        } else if is_request_line(line) {
-            let (method, address) = line.split_once(' ').unwrap_or_default();
-            list.push(listed(method, address).map_err(at)?);
-            open = true;
-        } else if let Some(current) = list.last_mut().filter(|_| open) {
-            if let Some(path) = line.strip_prefix('@') {
-                let body = inputs.read(Path::new(path));
-                current.request.body =
-                    body.map_err(|error| at(format!("cannot read {path}: {error}")))?;
-                open = false;
+        } else if is_request_line(text) {
+            let (method, address) = text.split_once(' ').unwrap_or_default();
+            open = Some(found.len());
+            let (method, address) = (method.to_owned(), address.trim().to_owned());
+            found.push(Ok(VegetaTarget {
+                line,
+                method,
+                address,
+                headers: Vec::new(),
+                body: VegetaBody::Empty,
+            }));
+        } else if let Some(Ok(current)) = open.and_then(|place| found.get_mut(place)) {
+            if let Some(path) = text.strip_prefix('@') {
+                current.body = VegetaBody::File(path.to_owned(), line);
+                open = None;
             } else {
-                current.request.headers.push(header(line).map_err(at)?);
+                match header(text) {
+                    Ok(field) => current.headers.push(field),
+                    Err(problem) => found.push(Err((line, problem))),
+                }
             }
         } else {
-            return Err(at(format!("expected METHOD and address, got \"{line}\"")));
+            found.push(Err((line, format!("expected METHOD and address, got \"{text}\""))));
         }
     }
-    Ok(list)
+    found
+}
+
+fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<ListedRequest>, String> {
+    vegeta_targets(text).into_iter().map(|target| request(target, inputs)).collect()
+}
+
+/// The request of a target, with its body.
+///
+/// Errors: one sentence with the line
+fn request(
+    target: Result<VegetaTarget, BadLine>,
+    inputs: &dyn Inputs,
+) -> Result<ListedRequest, String> {
+    let at = |(line, problem): BadLine| format!("line {line}: {problem}");
+    let target = target.map_err(at)?;
+    let mut entry =
+        listed(&target.method, &target.address).map_err(|problem| at((target.line, problem)))?;
+    entry.request.headers = target.headers;
+    entry.request.body = match target.body {
+        VegetaBody::Empty => Vec::new(),
+        VegetaBody::Bytes(bytes) => bytes,
+        VegetaBody::File(path, line) => {
+            let body = inputs.read(Path::new(&path));
+            body.map_err(|error| at((line, format!("cannot read {path}: {error}"))))?
+        }
+    };
+    Ok(entry)
 }
 
 fn header(line: &str) -> Result<(String, String), String> {
@@ -160,30 +226,36 @@ struct JsonTarget {
     header: Option<std::collections::BTreeMap<String, Vec<String>>>,
 }
 
-fn vegeta_json(text: &str) -> Result<Vec<ListedRequest>, String> {
-    let mut list = Vec::new();
-    for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
-        if !line.is_empty() {
-            let entry = json_target(line).map_err(|problem| format!("line {number}: {problem}"))?;
-            list.push(entry);
-        }
-    }
-    Ok(list)
+/// The same for the form of one JSON object a line.
+pub fn vegeta_json_targets(text: &str) -> Vec<Result<VegetaTarget, BadLine>> {
+    let lines = (1_u64..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
+    lines
+        .map(|(number, line)| json_target(number, line).map_err(|problem| (number, problem)))
+        .collect()
 }
 
-fn json_target(line: &str) -> Result<ListedRequest, String> {
-    let target: JsonTarget = serde_json::from_str(line).map_err(|error| error.to_string())?;
+fn vegeta_json(text: &str, inputs: &dyn Inputs) -> Result<Vec<ListedRequest>, String> {
+    vegeta_json_targets(text).into_iter().map(|target| request(target, inputs)).collect()
+}
+
+fn json_target(line: u64, text: &str) -> Result<VegetaTarget, String> {
+    let target: JsonTarget = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if !is_method(&target.method) {
         return Err(format!("expected a method such as GET, got \"{}\"", target.method));
     }
-    let mut entry = listed(&target.method, &target.url)?;
     let encoded = target.body.unwrap_or_default();
-    entry.request.body =
+    let body =
         STANDARD.decode(encoded).map_err(|error| format!("the body is not base64: {error}"))?;
-    for (name, values) in target.header.unwrap_or_default() {
-        entry.request.headers.extend(values.into_iter().map(|value| (name.clone(), value)));
-    }
-    Ok(entry)
+    let fields = target.header.unwrap_or_default().into_iter();
+    let headers =
+        fields.flat_map(|(name, values)| values.into_iter().map(move |one| (name.clone(), one)));
+    Ok(VegetaTarget {
+        line,
+        method: target.method,
+        address: target.url,
+        headers: headers.collect(),
+        body: if body.is_empty() { VegetaBody::Empty } else { VegetaBody::Bytes(body) },
+    })
 }
 
 #[cfg(test)]
