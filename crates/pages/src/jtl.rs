@@ -8,6 +8,7 @@ use record::RawSample;
 use record::folder::Folder;
 use record::summary::Operation;
 
+use super::addresses::Address;
 use super::wall_clock;
 use judge::run_record::RunRecord;
 
@@ -38,16 +39,23 @@ pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -
     for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
         let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
         let start = wall_clock::measure_start_ns(run, record);
+        let addresses = crate::addresses::of_trial(run, trial);
         for sample in crate::raw_files::samples(folder, trial)? {
             let sample = sample.map_err(io::Error::other)?;
-            csv.write_record(cells(&sample, start, &trial.operations))?;
+            csv.write_record(cells(&sample, start, &trial.operations, &addresses))?;
         }
     }
     csv.flush()
 }
 
-fn cells(sample: &RawSample, start: i128, operations: &[Operation]) -> [String; 17] {
+fn cells(
+    sample: &RawSample,
+    start: i128,
+    operations: &[Operation],
+    addresses: &[Address],
+) -> [String; 17] {
     let [intended, .., finished] = sample.instants;
+    let address = addresses.get(sample.operation).cloned().unwrap_or_default();
     let milliseconds = |nanoseconds: i128| (nanoseconds / 1_000_000).to_string();
     let elapsed = milliseconds(i128::from(finished - intended));
     let label = operations.get(sample.operation).map_or("", |one| &one.name);
@@ -67,7 +75,7 @@ fn cells(sample: &RawSample, start: i128, operations: &[Operation]) -> [String; 
         sample.bytes_sent.to_string(),
         "1".to_owned(),
         "1".to_owned(),
-        String::new(),
+        address.url,
         sample.first_byte_ns.map_or(elapsed, |time| milliseconds(i128::from(time))),
         "0".to_owned(),
         milliseconds(i128::from(sample.connect_ns.unwrap_or(0))),

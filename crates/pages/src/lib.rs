@@ -6,6 +6,7 @@
 //! are layouts; [`progress`] is the line of the live display; [`stored`] shows comparisons of stored runs; then come
 //! formats of other tools; [`unfinished`] exports a killed run.
 
+mod addresses;
 mod csv;
 mod github;
 mod hgrm;
