@@ -1,7 +1,7 @@
 //! The formats that can be imported, and how one is told from its text.
 
 use crate::draft::Draft;
-use crate::{curl, har, http_file, hurl, k6, openapi, postman, vegeta};
+use crate::{curl, har, http_file, hurl, jmeter, k6, openapi, postman, vegeta};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Format {
     OpenApi,
     /// A collection of Postman.
     Postman,
+    /// A test plan of JMeter.
+    JMeter,
     /// A script of k6, in JavaScript or TypeScript.
     K6,
     /// Targets of vegeta, in both forms.
@@ -37,11 +39,12 @@ pub struct Unreadable {
 
 impl Format {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("curl", Self::Curl),
         ("har", Self::Har),
         ("http", Self::HttpFile),
         ("hurl", Self::Hurl),
+        ("jmeter", Self::JMeter),
         ("k6", Self::K6),
         ("openapi", Self::OpenApi),
         ("postman", Self::Postman),
@@ -57,6 +60,7 @@ impl Format {
     pub fn guess(name: &str, text: &str) -> Option<Self> {
         // Descriptions may hold lines of curl, so those are looked for last.
         match () {
+            () if jmeter::seems(text) => Some(Self::JMeter),
             () if k6::seems(name, text) => Some(Self::K6),
             () if har::seems(name, text) => Some(Self::Har),
             () if postman::seems(text) => Some(Self::Postman),
@@ -105,6 +109,7 @@ pub fn read(
         Format::HttpFile => http_file::read(text, options),
         Format::Hurl => hurl::read(text, options),
         Format::Har => har::read(text, options),
+        Format::JMeter => jmeter::read(text, options),
         Format::K6 => k6::read(name, text, options),
         Format::OpenApi => openapi::read(text, options),
         Format::Postman => postman::read(text, options),

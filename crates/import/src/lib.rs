@@ -15,6 +15,7 @@ mod format;
 pub mod har;
 pub mod http_file;
 pub mod hurl;
+pub mod jmeter;
 pub mod k6;
 mod masks;
 pub mod openapi;

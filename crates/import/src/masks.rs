@@ -43,9 +43,14 @@ impl Masks {
     ) -> String {
         braces::replaced(text, |name| {
             let placeholder = known(name)?;
-            self.0.push(placeholder);
-            Some(format!("{MARK}{}{END}", self.0.len() - 1))
+            Some(self.stand_in(placeholder))
         })
+    }
+
+    /// The mask of a placeholder.
+    pub(crate) fn stand_in(&mut self, placeholder: String) -> String {
+        self.0.push(placeholder);
+        format!("{MARK}{}{END}", self.0.len() - 1)
     }
 
     /// The text with the placeholders in their places.

@@ -1,5 +1,7 @@
 //! What all formats share of a request: its address, its header fields, and what its body is.
 
+use std::path::{Component, Path};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use plan::target::without_credentials;
@@ -155,6 +157,12 @@ pub fn is_computed(name: &str) -> bool {
 pub fn is_field_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_token)
+}
+
+/// Whether a path stays in the folder that it is relative to.
+pub fn is_within(path: &str) -> bool {
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    !path.is_empty() && Path::new(path).components().all(is_below)
 }
 
 /// A text as it can stand in a path: other characters are percent-encoded, `/` among them if it is a `segment`.

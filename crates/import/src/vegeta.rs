@@ -5,8 +5,6 @@
 //!
 //! Source: vegeta's README, sections `http format` and `json format`; `lib/targets.go`
 
-use std::path::{Component, Path};
-
 use plan::request_list::{VegetaBody, VegetaTarget, vegeta_json_targets, vegeta_targets};
 
 use crate::draft::{Body, Draft};
@@ -83,7 +81,9 @@ fn add(target: &VegetaTarget, wanted: &Options, draft: &mut Draft) {
     }
     match &target.body {
         VegetaBody::Empty => {}
-        VegetaBody::File(path, _) if is_within(path) => operation.body = Body::File(path.clone()),
+        VegetaBody::File(path, _) if request::is_within(path) => {
+            operation.body = Body::File(path.clone())
+        }
         VegetaBody::File(path, line) => {
             let what = format!(
                 "the body {path:?} is a file outside the folder of the list: it is left out"
@@ -96,12 +96,6 @@ fn add(target: &VegetaTarget, wanted: &Options, draft: &mut Draft) {
         },
     }
     draft.add(operation);
-}
-
-/// Whether a path stays in the folder that it is relative to.
-fn is_within(path: &str) -> bool {
-    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    !path.is_empty() && Path::new(path).components().all(is_below)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ fn samples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
     let mut samples = within(&folder, |ending| ending != "toml");
     samples.extend(within(&folder.join("k6"), is_script));
+    samples.extend(within(&folder.join("jmeter"), |ending| ending == "jmx"));
     samples.sort();
     samples
 }
@@ -53,8 +54,8 @@ fn every_sample_becomes_the_experiment_beside_it() {
 
 /// A text with so many of its letters changed, taken out or doubled.
 fn mutated(text: &str, seed: u64) -> String {
-    const HOSTILE: [&str; 12] =
-        ["{", "}", "{{", "\"", "'", "\\", "\n", "[", ":", "\u{0}", "é", "$"];
+    const HOSTILE: [&str; 15] =
+        ["{", "}", "{{", "\"", "'", "\\", "\n", "[", ":", "\u{0}", "é", "$", "<", ">", "${"];
     let drawn = |index: u64| draw(seed, RandomStream::Content, index);
     let mut letters: Vec<String> = text.chars().map(String::from).collect();
     for change in 0..1 + seed % 8 {

@@ -18,6 +18,8 @@ pub(super) struct Request<'a> {
     pub(super) target: Cow<'a, str>,
     /// The host, if the log has it.
     pub(super) host: Option<Cow<'a, str>>,
+    /// What a load tool calls it.
+    pub(super) label: Option<String>,
 }
 
 /// Why a line is no request.
@@ -64,7 +66,7 @@ pub(super) fn read(line: &str) -> Result<Request<'_>, Reason> {
     };
     let stamp = stamp.ok_or("it has no time that is understood")?;
     let (method, target) = words(request).ok_or("its request is no method and address")?;
-    Ok(Request { stamp, method: method.into(), target: target.into(), host: None })
+    Ok(Request { stamp, method: method.into(), target: target.into(), host: None, label: None })
 }
 
 /// The first text in quotes, and what stands before it.
@@ -116,7 +118,13 @@ fn json(line: &str) -> Result<Request<'static>, Reason> {
     let (method, target) = line.or_else(apart).ok_or("its request is no method and address")?;
     let host =
         find(&HOSTS).and_then(text).filter(|host| !host.is_empty() && host != "-" && host != "_");
-    Ok(Request { stamp, method: method.into(), target: target.into(), host: host.map(Cow::Owned) })
+    Ok(Request {
+        stamp,
+        method: method.into(),
+        target: target.into(),
+        host: host.map(Cow::Owned),
+        label: None,
+    })
 }
 
 #[cfg(test)]

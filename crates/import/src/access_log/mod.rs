@@ -1,4 +1,4 @@
-//! Access logs: the requests in their order, and the instants at which each began.
+//! Access logs, and results of load tools: the requests in their order, and the instants at which each began.
 //!
 //! The log is read once, line by line, within a bound of memory. A stamp says an instant only to the second, or to the
 //! millisecond. The requests of one stamp are spread over it: given their count, their instants are uniform, as those of
@@ -7,6 +7,7 @@
 //! Not here: whether the load that was performed kept the burstiness of the log (see `judge`).
 
 mod line;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,9 @@ use std::time::Duration;
 use plan::randomness::{RandomStream, draw, unit};
 use quantities::format_duration;
 use url::{Position, Url};
+
+use line::Request;
+use table::Table;
 
 use crate::draft::{Draft, DraftOperation, Replay};
 use crate::format::Options;
@@ -36,6 +40,11 @@ const SEED: u64 = 1;
 /// Methods whose requests are whole without a body.
 const WITHOUT_BODY: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
+/// Labels that are counted.
+const MOST_LABELS: usize = 1_000;
+/// Labels that are shown.
+const LABELS_SHOWN: usize = 10;
+
 /// What became of a log.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct LogSummary {
@@ -49,10 +58,18 @@ pub struct LogSummary {
     pub within: u64,
     /// Where the requests go; of a log without hosts, an address to be filled in.
     pub origin: String,
+    /// Requests by what a load tool calls them.
+    pub labels: BTreeMap<String, u64>,
+    /// Whether the log says no methods.
+    pub is_without_methods: bool,
 }
 
-/// Whether a text begins with lines of an access log.
+/// Whether a text begins with lines of an access log, or of results.
 pub fn seems(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.lines().next().is_some_and(|first| Table::begun_by(first).is_some()) {
+        return true;
+    }
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(20);
     let (good, all) = lines
         .map(|line| usize::from(line::read(line).is_ok()))
@@ -80,24 +97,32 @@ pub fn convert(
         finest: u64::MAX,
         summary: LogSummary::default(),
     };
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            break;
-        }
+    let (mut line, mut next, mut table) = (Vec::new(), 1, None::<Table>);
+    while let Some(lines) = read_record(&mut log, &mut line, table.is_some())? {
+        let number = next;
+        next += lines;
         if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
-            skip_line(&mut log)?;
             files.leave_out("it is longer than 1 MiB", number);
             continue;
         }
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
-        if text.is_empty() {
+        let text = text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
+        if text.trim().is_empty() {
             continue;
         }
-        match files.request(text, wanted) {
+        if number == 1 {
+            table = Table::begun_by(text);
+            files.summary.is_without_methods =
+                table.as_ref().is_some_and(|table| !table.has_methods());
+            if table.as_ref().is_some_and(|table| table.has_header) {
+                continue;
+            }
+        }
+        let read = match &table {
+            Some(table) => table.read(text),
+            None => line::read(text.trim_end()),
+        };
+        match read.and_then(|request| files.request(&request, wanted)) {
             Ok(Some(entry)) => queue.add(entry, number, &mut files)?,
             Ok(None) => {}
             Err(reason) => files.leave_out(reason, number),
@@ -107,6 +132,32 @@ pub fn convert(
     files.requests.flush()?;
     files.offsets.flush()?;
     Ok(files.summary)
+}
+
+/// Reads a line; in a table, also the lines in which a text in quotes goes on. How many there were; `None` at the end.
+fn read_record(
+    log: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    is_table: bool,
+) -> io::Result<Option<u64>> {
+    line.clear();
+    let (mut lines, mut quotes) = (0, 0);
+    loop {
+        let before = line.len();
+        let room = LONGEST_LINE.saturating_sub(before as u64);
+        if log.by_ref().take(room).read_until(b'\n', line)? == 0 {
+            return Ok((lines > 0).then_some(lines));
+        }
+        lines += 1;
+        if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
+            skip_line(log)?;
+            return Ok(Some(lines));
+        }
+        quotes += line[before..].iter().filter(|byte| **byte == b'"').count();
+        if !is_table || quotes % 2 == 0 {
+            return Ok(Some(lines));
+        }
+    }
 }
 
 /// Reads up to the end of the line.
@@ -222,8 +273,11 @@ impl<R: Write, O: Write> Files<'_, R, O> {
     /// The request of a line; `None` if it goes to a host that is not wanted.
     ///
     /// Errors: why it is left out
-    fn request(&mut self, text: &str, wanted: &Options) -> Result<Option<Entry>, &'static str> {
-        let request = line::read(text)?;
+    fn request(
+        &mut self,
+        request: &Request<'_>,
+        wanted: &Options,
+    ) -> Result<Option<Entry>, &'static str> {
         if !WITHOUT_BODY.contains(&&*request.method) {
             return Err("its body is not in the log");
         }
@@ -255,6 +309,12 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         }
         let path = path.replace(|c: char| c.is_whitespace() || c.is_control(), "%20");
         let target = format!("{} {}{path}", request.method, self.summary.origin);
+        if let Some(label) = &request.label {
+            let labels = &mut self.summary.labels;
+            if labels.len() < MOST_LABELS || labels.contains_key(label) {
+                *labels.entry(label.clone()).or_default() += 1;
+            }
+        }
         Ok(Some(Entry { stamp: request.stamp, target }))
     }
 
@@ -304,7 +364,20 @@ impl LogSummary {
             let first = usize::try_from(*first).ok();
             draft.note(first, format!("{reason} (lines like this: {count})"));
         }
+        if self.is_without_methods {
+            let what = "the results have no methods and no bodies: each request is sent as GET";
+            draft.note(None, what);
+        }
         let mut comments = Vec::new();
+        if !self.labels.is_empty() {
+            let mut labels: Vec<_> = self.labels.iter().collect();
+            labels.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let shown = labels.iter().take(LABELS_SHOWN);
+            let shown: Vec<_> = shown.map(|(label, count)| format!("{label} ({count})")).collect();
+            let more = labels.len().saturating_sub(LABELS_SHOWN);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            comments.push(format!("Labels: {}{more}.", shown.join(", ")));
+        }
         if self.within >= COARSE {
             let within = format_duration(Duration::from_nanos(self.within));
             comments.push(format!(

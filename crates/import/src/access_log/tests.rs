@@ -143,3 +143,61 @@ fn hosts_and_stamps_that_cannot_be_are_left_out() {
     let (summary, ..) = converted(&line(0, "GET http://bob:s3cret@h/a"), &[]);
     assert_eq!(summary.origin, "http://h");
 }
+
+/// As JMeter writes it: a transaction without an address, and a message of two lines.
+const JTL: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect\n\
+    1700000000000,12,home,200,OK,users 1-1,text,true,,300,120,1,1,http://shop.example/,11,0,3\n\
+    1700000000250,30,\"a, b\",500,Internal Server Error,users 1-2,text,false,\"expected 200\nbut \"\"500\"\"\",300,120,2,2,http://shop.example/cart?id=1,29,0,0\n\
+    1700000000000,42,buy,,\"Number of samples: 2\",users 1-1,,true,,600,240,1,1,null,0,0,3\n\
+    broken\n\
+    1700000001500,9,home,200,OK,users 1-1,text,true,,300,120,1,1,http://shop.example/,9,0,0\n";
+
+#[test]
+fn results_of_jmeter_are_replayed() {
+    let (summary, requests, offsets) = converted(JTL, &[]);
+    assert!(seems(JTL));
+    let expected = [
+        "GET http://shop.example/",
+        "GET http://shop.example/cart?id=1",
+        "GET http://shop.example/",
+    ];
+    assert_eq!(requests, expected);
+    let milliseconds: Vec<u64> = offsets.iter().map(|one| one / 1_000_000).collect();
+    assert_eq!(milliseconds, [0, 250, 1_500]);
+    let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
+    let expected = [("it has no address", (1, 5)), ("it has no time that is understood", (1, 6))];
+    assert_eq!(left_out, expected);
+    let draft = summary.draft("a.jtl", "r.txt", "o.csv");
+    assert!(draft.notes.iter().any(|note| note.what.contains("sent as GET")), "{draft:?}");
+    assert_eq!(draft.operations[0].comments[0], "Labels: home (2), a, b (1).");
+    assert_eq!(converted(&JTL.replace("\"a, b\"", "a").replace(',', ";"), &[]).2.len(), 3);
+}
+
+#[test]
+fn results_of_vegeta_are_replayed_at_their_nanoseconds() {
+    let line = |at: u64, method: &str, url: &str| {
+        format!("{at},200,1264837,86,414,,,run,0,{method},{url},\n")
+    };
+    let text = line(1_700_000_000_000_000_000, "GET", "http://h:1/a")
+        + &line(1_700_000_000_000_000_007, "POST", "http://h:1/b")
+        + &line(1_700_000_000_123_456_789, "HEAD", "http://h:1/c")
+        + &line(1_700_000_000_200_000_000, "", "");
+    assert!(seems(&text));
+    let (summary, requests, offsets) = converted(&text, &[]);
+    assert_eq!(requests, ["GET http://h:1/a", "HEAD http://h:1/c"]);
+    assert_eq!(offsets, [0, 123_456_789]);
+    let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
+    assert_eq!(left_out, [("it has no address", (1, 4)), ("its body is not in the log", (1, 2))]);
+    assert!(summary.draft("a", "r", "o").notes.iter().all(|note| note.line.is_some()));
+}
+
+#[test]
+fn a_quote_that_does_not_end_takes_no_more_than_its_bound() {
+    let text = format!("{JTL}1700000001600,9,\"open{}\n", "\n1700000001700,9".repeat(200_000));
+    let (summary, requests, _) = converted(&text, &[]);
+    assert_eq!((summary.requests, requests.len()), (3, 3));
+    let table = Table::begun_by(JTL.lines().next().unwrap()).unwrap();
+    for hostile in ["", "\"", ",", "1,\"", "1700000000000,\u{0}", &",".repeat(100_000)] {
+        assert!(table.read(hostile).is_err(), "{hostile}");
+    }
+}

@@ -7,7 +7,7 @@ use clap::Args;
 /// `proofload import`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload import visit.har --host shop.example --out visit.toml\n  proofload import script.js --out script.toml\n  proofload import \"curl -d 'q=tea' http://127.0.0.1:8080/search\"\n  xclip -o | proofload import - > search.toml",
+    after_help = "Examples:\n  proofload import visit.har --host shop.example --out visit.toml\n  proofload import script.js --out script.toml\n  proofload import plan.jmx --out plan.toml\n  proofload import results.jtl --out again.toml\n  proofload import \"curl -d 'q=tea' http://127.0.0.1:8080/search\"\n  xclip -o | proofload import - > search.toml",
     long_about = "Make an experiment file from curl lines and files of other tools.\n\nNothing is sent, and scripts of k6 are not performed. Credentials become environment variables; what cannot be taken over is listed."
 )]
 pub struct ImportArgs {

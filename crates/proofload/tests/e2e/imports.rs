@@ -25,12 +25,15 @@ fn what_is_imported_passes_check() {
         entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<PathBuf>>()
     };
     // Scripts have a folder, with the files that they open.
-    let scripts = entries(&samples().join("k6"));
+    let mut scripts = entries(&samples().join("k6"));
+    scripts.extend(entries(&samples().join("jmeter")));
     for file in &scripts {
         let name = file.file_name().expect("a name");
         fs::copy(file, lab.path(&name.to_string_lossy())).expect("copied");
     }
-    let is_script = |path: &PathBuf| path.extension().is_some_and(|end| end == "js" || end == "ts");
+    let is_script = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "js" || end == "ts" || end == "jmx")
+    };
     let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending != "toml");
     let sources = entries(&samples()).into_iter().filter(is_source);
     let mut tried = 0;
@@ -154,6 +157,52 @@ fn a_log_is_replayed_request_by_request() {
         "{}",
         nowhere.stderr
     );
+}
+
+/// Instants of a replay, in nanoseconds.
+fn instants(lab: &Lab, file: &str) -> Vec<u64> {
+    let offsets = lab.read(file);
+    let offsets = offsets.lines().skip(1).map(|line| line.parse::<u64>().expect("an offset"));
+    offsets.collect()
+}
+
+#[test]
+fn exported_results_are_imported_as_a_replay_of_the_run() {
+    let lab = Lab::new();
+    let truth = Truth::start(&[]);
+    let run = ["/a?b=c", "--rate", "50/s", "--duration", "2s", "--warm-up", "0s", "--samples"];
+    let url = format!("http://{}{}", truth.http, run[0]);
+    let (ran, summary) = lab.run(&[&[url.as_str()], &run[1..]].concat());
+    let started = only_trial(&summary).accounting.started;
+    assert!(started > 10, "{ran:?}");
+    let samples = lab.read("run/trials/001/samples.csv");
+    let mut lines = samples.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().expect("a header");
+    let column = header.iter().position(|name| *name == "intended_ns").expect("a column");
+    let mut due: Vec<u64> = lines.map(|line| line[column].parse().expect("an instant")).collect();
+    due.sort_unstable();
+    for (format, file) in [("jtl", "results.jtl"), ("vegeta-csv", "results.csv")] {
+        let exported = lab.proofload(&["report", "run", "--format", format]);
+        lab.write(file, &exported.stdout);
+        let out = format!("{format}.toml");
+        let ran = lab.proofload(&["import", file, "--out", &out]);
+        assert_eq!(ran.code, 0, "{format}: {}", ran.stderr);
+        let requests = lab.read(&format!("{format}.requests.txt"));
+        assert!(requests.lines().all(|line| line == format!("GET {url}")), "{format}: {requests}");
+        assert_eq!(requests.lines().count() as u64, started, "{format}");
+        let replayed = instants(&lab, &format!("{format}.offsets.csv"));
+        let first = due[0];
+        // Stamps of JMeter are milliseconds, and the instants are drawn within them.
+        let within = if format == "jtl" { 2_000_000 } else { 0 };
+        for (due, replayed) in due.iter().zip(&replayed) {
+            assert!((due - first).abs_diff(*replayed) <= within, "{format}: {due} {replayed}");
+        }
+        assert_eq!(ran.stderr.contains("sent as GET"), format == "jtl", "{}", ran.stderr);
+        let checked = lab.proofload(&["check", &out]);
+        assert_eq!(checked.code, 0, "{format}: {}", checked.stderr);
+    }
+    let strict = ["import", "results.jtl", "--strict", "--out", "strict.toml"];
+    assert_eq!(lab.proofload(&strict).code, 2);
 }
 
 const SCRIPT: &str = "import http from 'k6/http';\n\

@@ -1,4 +1,4 @@
-//! An access log: an experiment, its requests and their instants, in three files.
+//! An access log, or results of a load tool: an experiment, its requests and their instants, in three files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufWriter};
@@ -44,8 +44,12 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
         return Err(Problem::usage(format!("{} holds no request", printable(name))));
     }
     let left_out: u64 = summary.left_out.values().map(|(count, _)| count).sum();
-    if args.strict && left_out > 0 {
-        return Err(super::strict(&super::counted(left_out, "line"), name));
+    if args.strict && !draft.notes.is_empty() {
+        let lost = match left_out {
+            0 => super::counted(draft.notes.len() as u64, "thing"),
+            lines => super::counted(lines, "line"),
+        };
+        return Err(super::strict(&lost, name));
     }
     super::write_new(out, &text)?;
     made.keep();
