@@ -11,7 +11,7 @@ use plan::diagnostic::{Diagnostic, Span};
 use super::constant::Constant;
 use super::scenario::{Scenario, scenarios};
 use super::script::Script;
-use super::tree::{self, At, Expr, Function, Kind, Stmt, StmtKind};
+use super::tree::{self, At, Expr, Kind, Stmt, StmtKind};
 
 /// Everything that is found, in the order of the script.
 pub(super) fn all(script: &Script<'_>) -> Vec<Diagnostic> {

@@ -95,7 +95,6 @@ const ODD: &[(&str, &str, &str)] = &[
         "http.get('http://h/');",
         "users are no rate",
     ),
-    ("{ vus: 100, duration: '1m' }", "http.get('http://h/'); sleep(1);", "coordinated omission"),
     (
         "{ vus: 100, duration: '1m', thresholds: { http_reqs: ['rate>100'] } }",
         "http.get('http://h/');",
@@ -119,6 +118,8 @@ fn k6_lints_fire_nowhere_else() {
             "{ vus: 10, duration: '1m' }",
             "http.get('http://h/a'); sleep(2); http.get('http://h/b'); sleep(2);",
         ),
+        // A pause at the end is k6's own template: it says nothing of a rate.
+        ("{ vus: 100, duration: '1m' }", "http.get('http://h/'); sleep(1);"),
         ("{ vus: 10, iterations: 20 }", "http.get('http://h/a'); sleep(1);"),
         ("{ stages: [{ duration: '1m', target: 5 }] }", "http.get('http://rps.example/a');"),
         (
@@ -270,4 +271,20 @@ fn thresholds_keep_their_direction() {
     ] {
         assert_eq!(criteria(metric, said), [expected], "{metric}: {said}");
     }
+}
+
+#[test]
+fn a_form_without_texts_keeps_the_method_and_has_a_note() {
+    let text = format!(
+        "{BEGIN}export default function () {{ http.post('http://h/', {{ headers: {{ Accept: 'text/html' }} }}); }}\n"
+    );
+    let draft = read("a.js", &text, &Options::default()).expect("a draft");
+    assert_eq!(draft.operations[0].method, "POST");
+    assert!(matches!(draft.operations[0].body, crate::draft::Body::Empty));
+    assert!(
+        draft
+            .notes
+            .iter()
+            .any(|note| format!("{note:?}").contains("the field headers of the form"))
+    );
 }

@@ -10,11 +10,10 @@ use super::{Constant, Converter, Scenario};
 use crate::draft::plain;
 
 /// Options that change what a run sends, and that nothing stands for.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 8] = [
     "rps",
     "hosts",
     "tlsAuth",
-    "userAgent",
     "blacklistIPs",
     "blockHostnames",
     "localIPs",
@@ -39,6 +38,9 @@ pub(super) fn read(
 ) {
     for field in LEFT_OUT.iter().filter_map(|name| options.field(name)) {
         converter.note(&field.name_at, format!("the option {} is left out", field.name));
+    }
+    if let Some(field) = options.field("userAgent").filter(|field| field.value.text().is_none()) {
+        converter.note(&field.name_at, "the option userAgent is left out: it is not known");
     }
     let is_set = |name: &str| {
         matches!(

@@ -146,6 +146,7 @@ impl<'t> Converter<'t, '_> {
         operation.method = call.method.to_owned();
         operation.follow = self.followed();
         self.params(&call, &mut operation);
+        self.user_agent(&mut operation);
         self.body(&call, &mut operation);
         let has_scheme = address.contains("://");
         if let Some(host) = self.masks.lift(&mut operation) {
@@ -155,6 +156,16 @@ impl<'t> Converter<'t, '_> {
             };
         }
         Some(self.place(call.at, operation))
+    }
+
+    /// The option `userAgent`, which a header of the request overrides.
+    fn user_agent(&self, operation: &mut DraftOperation) {
+        let options = self.script.options.as_ref();
+        let agent = options.and_then(|options| options.get("userAgent")?.text());
+        let has_own = operation.headers.iter().any(|(name, _)| name == "user-agent");
+        if let Some(agent) = agent.filter(|_| !has_own) {
+            operation.headers.push(("user-agent".to_owned(), Text::literal(agent)));
+        }
     }
 
     fn followed(&self) -> u32 {
@@ -263,15 +274,7 @@ impl<'t> Converter<'t, '_> {
                             })
                             .collect(),
                     ),
-                    false => Body::Form(
-                        entries
-                            .iter()
-                            .filter_map(|(name, value)| {
-                                let text = self.text(value)?;
-                                Some((name.clone(), self.draft.credentials.text(name, &text)))
-                            })
-                            .collect(),
-                    ),
+                    false => self.form(call, entries),
                 };
                 operation.headers.retain(|(name, value)| {
                     name != "content-type"
@@ -286,6 +289,23 @@ impl<'t> Converter<'t, '_> {
                 None => self.note(call.at, "the body is left out: it is not known"),
             },
         }
+    }
+
+    /// A form of the fields that are known; one without any is no body.
+    fn form(&mut self, call: &Call<'_, 't>, entries: &[(String, Value<'t>)]) -> Body {
+        let mut fields = Vec::new();
+        for (name, value) in entries {
+            match self.text(value) {
+                Some(text) => {
+                    fields.push((name.clone(), self.draft.credentials.text(name, &text)));
+                }
+                None => {
+                    let what = format!("the field {name} of the form is left out: it is no text");
+                    self.note(call.at, what);
+                }
+            }
+        }
+        if fields.is_empty() { Body::Empty } else { Body::Form(fields) }
     }
 
     fn part(&mut self, name: &str, value: &Value<'t>) -> Option<Part> {

@@ -4,7 +4,7 @@ use plan::diagnostic::Diagnostic;
 use regex_lite::Regex;
 
 use super::super::constant::ConstantKind;
-use super::{Constant, Expr, Function, Kind, Scenario, Script, Stmt, StmtKind, span, tree};
+use super::{Constant, Expr, Kind, Scenario, Script, span, tree};
 
 /// The pauses of an iteration: where each is, and its seconds if they are known.
 fn sleeps<'t>(script: &Script<'t>, scenario: &Scenario<'_>) -> Vec<(&'t Expr, Option<f64>)> {
@@ -75,8 +75,6 @@ pub(super) fn closed_as_rate(
         "a comment speaks of a rate"
     } else if has_rate_threshold(options) {
         "a threshold expects a rate"
-    } else if is_paced(script, scenario) {
-        "each user pauses as if to begin one iteration in that time"
     } else {
         return;
     };
@@ -113,19 +111,4 @@ fn has_rate_threshold(options: &Constant) -> bool {
             _ => is_rate(&field.value),
         }
     })
-}
-
-/// Whether an iteration has one pause, of a second or less that is known, at its very end.
-fn is_paced(script: &Script<'_>, scenario: &Scenario<'_>) -> bool {
-    let sleeps = sleeps(script, scenario);
-    let [(only, Some(seconds))] = sleeps.as_slice() else { return false };
-    let last = script.performed(&scenario.exec).and_then(last_expression);
-    *seconds <= 1.0 && last.is_some_and(|last| last.at == only.at)
-}
-
-fn last_expression(function: &Function) -> Option<&Expr> {
-    match function.body.last() {
-        Some(Stmt { kind: StmtKind::Expr(last), .. }) => Some(last),
-        _ => None,
-    }
 }
