@@ -288,3 +288,15 @@ fn a_form_without_texts_keeps_the_method_and_has_a_note() {
             .any(|note| format!("{note:?}").contains("the field headers of the form"))
     );
 }
+
+#[test]
+fn a_duration_beside_iterations_has_a_note() {
+    let notes = |options: &str| {
+        let text = format!(
+            "{BEGIN}export const options = {options};\nexport default function () {{ http.get('http://h/'); }}\n"
+        );
+        read("a.js", &text, &Options::default()).expect("a draft").notes.len()
+    };
+    assert_eq!(notes("{ vus: 2, iterations: 10 }"), 0);
+    assert_eq!(notes("{ vus: 2, iterations: 10, duration: '5s' }"), 1);
+}

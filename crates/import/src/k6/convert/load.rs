@@ -140,6 +140,10 @@ fn pace(converter: &mut Converter<'_, '_>, scenario: &Scenario<'_>) -> Option<Pa
         );
         converter.note(&scenario.at, what);
     }
+    if scenario.executor.ends_with("-iterations") && seconds.is_some() {
+        let what = "`duration` ends the iterations before their time: it is left out";
+        converter.note(&scenario.at, what);
+    }
     let load = match scenario.executor.as_str() {
         "constant-vus" => seconds.map(|seconds| Pace::Users(users, seconds)),
         "shared-iterations" => {
