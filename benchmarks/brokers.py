@@ -144,7 +144,7 @@ def budget(name):
 
 
 def page(found):
-    shapes = "; ".join(f"*{name}*: {connections} connections with {streams} under way on each" for name, connections, streams in SHAPES)
+    shapes = "; ".join(f"*{name}*: {connections} connections with {streams} under way on each" for name, connections, streams, _ in SHAPES)
     return ["", "## Brokers", "",
             f"CPU of the whole generator process per operation with values of {BYTES} bytes, beside `redis-benchmark` and `nats bench`; "
             f"server and generator on a processor each, pairs in alternation. {shapes}. `nats bench pub` collects messages and waits for no answer, ours waits until the server has read each.", "",

@@ -70,7 +70,10 @@ fn add(target: &VegetaTarget, wanted: &Options, draft: &mut Draft) {
     let line = usize::try_from(target.line).ok();
     let mut operation = match request::to(&target.address, &mut draft.credentials) {
         Ok(operation) => operation,
-        Err(what) => return draft.note(line, what),
+        Err(what) => {
+            let what = draft.credentials.hidden(&what);
+            return draft.note(line, what.as_str());
+        }
     };
     if !wanted.wants(&operation.origin) {
         return;

@@ -103,7 +103,7 @@ pub enum ArrivalProcess {
         offsets_ns: std::sync::Arc<[u64]>,
         /// Of a list that was scaled, which arrival of the file each one is.
         #[serde(skip)]
-        entries: Option<std::sync::Arc<[u32]>>,
+        entries: Option<std::sync::Arc<crate::scale::Entries>>,
         /// The file that it came from.
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
@@ -367,7 +367,7 @@ fn seconds(seconds: f64) -> Duration {
 
 impl Load {
     /// Of a list of arrivals that was scaled, which of the recorded ones each is.
-    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<[u32]>> {
+    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<crate::scale::Entries>> {
         match &self.model {
             Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),
             _ => None,

@@ -6,6 +6,7 @@ use crate::journey::Journey;
 use crate::load::Load;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
+use crate::scale::Entries;
 
 /// The operation of the k-th arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub struct Mix {
     seed: u64,
     next: u64,
     parts: Vec<Part>,
-    /// Of a list of arrivals that was scaled, which of the recorded ones each is; that one's row is its own.
-    entries: Option<Arc<[u32]>>,
+    /// Of a list of arrivals that was scaled, which of the recorded ones each is.
+    entries: Option<Arc<Entries>>,
 }
 
 /// One operation or journey of the mix.
@@ -40,6 +41,8 @@ struct Part {
     sequence: u64,
     rows: u64,
     order: RowOrder,
+    /// Whether the rows are whole requests; if there is one for each recorded arrival, each keeps its own.
+    is_list: bool,
 }
 
 impl Mix {
@@ -50,18 +53,18 @@ impl Mix {
     pub fn new(operations: &[Operation], journeys: &[Journey], seed: u64) -> Self {
         let alone = operations.iter().map(|operation| {
             let weight = if operation.is_step { 0.0 } else { operation.weight };
-            (weight, operation.row_count(), operation.order)
+            (weight, operation.row_count(), operation.order, operation.requests.is_some())
         });
         let together = journeys.iter().map(|journey| {
             let rows = journey.rows.as_ref().map_or(0, |rows| rows.len());
-            (journey.weight, rows, journey.order)
+            (journey.weight, rows, journey.order, false)
         });
-        let all: Vec<(f64, usize, RowOrder)> = alone.chain(together).collect();
+        let all: Vec<(f64, usize, RowOrder, bool)> = alone.chain(together).collect();
         let total: f64 = all.iter().map(|(weight, ..)| weight).sum();
         let mut sum = 0.0;
-        let part = |(weight, rows, order): (f64, usize, RowOrder)| {
+        let part = |(weight, rows, order, is_list): (f64, usize, RowOrder, bool)| {
             sum += weight;
-            Part { up_to: sum / total, sequence: 0, rows: rows as u64, order }
+            Part { up_to: sum / total, sequence: 0, rows: rows as u64, order, is_list }
         };
         Self { seed, next: 0, parts: all.into_iter().map(part).collect(), entries: None }
     }
@@ -92,7 +95,9 @@ impl Iterator for Mix {
         let seed = self.seed;
         let part = &mut self.parts[operation];
         let sequence = part.sequence;
-        let entry = self.entries.as_ref().and_then(|entries| entries.get(index as usize));
+        let entries = self.entries.as_ref();
+        let own = entries.filter(|entries| part.is_list && entries.recorded == part.rows);
+        let entry = own.and_then(|entries| entries.of.get(index as usize));
         let place = entry.map_or(sequence, |entry| u64::from(*entry));
         let row = match (part.rows, part.order) {
             (0, _) => 0,

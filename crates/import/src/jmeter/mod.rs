@@ -119,7 +119,7 @@ impl Reader<'_> {
     /// Whether the element holds for its neighbours, and is taken over.
     fn configures<'d>(&mut self, element: &Element<'d>, scope: &mut Scope<'d>) -> bool {
         match element.kind() {
-            "ConfigTestElement" if element.attribute("guiclass") == "HttpDefaultsGui" => {
+            "ConfigTestElement" if element.attribute("guiclass").ends_with("HttpDefaultsGui") => {
                 scope.defaults.insert(0, *element);
             }
             "HeaderManager" => {
@@ -175,9 +175,11 @@ impl Reader<'_> {
             "GenericController" | "TransactionController" | "RecordingController" => {
                 self.level(&children, scope, depth + 1);
             }
-            kind if kind.ends_with("Controller") && kind != "TestFragmentController" => {
+            kind if (kind.ends_with("Controller") && kind != "TestFragmentController")
+                || matches!(kind, "InterleaveControl" | "RunTime") =>
+            {
                 let what = format!(
-                    "{kind} {:?} is left out: its requests are performed once, always",
+                    "what {kind} {:?} decides is left out: its requests are sent once",
                     element.title()
                 );
                 self.draft.note(element.line(), what);
@@ -327,11 +329,12 @@ impl Reader<'_> {
             pace.push(("duration", format!("\"{seconds}s\"")));
         } else {
             // Loops without an end stay without one.
-            let count = self.groups.iter().map(|group| {
+            let mut counts = self.groups.iter().map(|group| {
                 let users = group.users.map(u64::from)?;
                 Some(group.loops?.saturating_mul(users))
             });
-            let count = count.sum::<Option<u64>>().filter(|count| *count > 0);
+            let count = counts.try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)));
+            let count = count.filter(|count| *count > 0);
             pace.extend(count.map(|count| ("operations", count.to_string())));
         }
         if ramp >= 1.0 {

@@ -5,7 +5,7 @@ use url::form_urlencoded::Serializer;
 use super::element::Element;
 use super::{Reader, Scope};
 use crate::draft::{Body, DraftOperation, Part};
-use crate::masks::Masks;
+use crate::masks::{Masks, UNKNOWN};
 use crate::request;
 
 /// Redirects that JMeter follows at most.
@@ -25,7 +25,8 @@ impl Reader<'_> {
         let mut operation = match request::to(&address, &mut self.draft.credentials) {
             Ok(operation) => operation,
             Err(what) => {
-                self.draft.note(line, masks.unmask(&what));
+                let what = self.draft.credentials.hidden(&masks.unmask(&what));
+                self.draft.note(line, what.as_str());
                 return None;
             }
         };
@@ -45,7 +46,7 @@ impl Reader<'_> {
     }
 
     /// The address, with what the defaults say where the sampler says nothing.
-    fn address<'d>(&self, element: &Element<'d>, scope: &Scope<'d>) -> String {
+    fn address<'d>(&mut self, element: &Element<'d>, scope: &Scope<'d>) -> String {
         let part = |name: &str| {
             let own = std::iter::once(element).chain(&scope.defaults);
             own.map(|one| one.text(name).trim()).find(|text| !text.is_empty()).unwrap_or_default()
@@ -54,9 +55,16 @@ impl Reader<'_> {
         if path.starts_with("http://") || path.starts_with("https://") {
             return path;
         }
-        let protocol = part("HTTPSampler.protocol").to_ascii_lowercase();
-        let protocol = if protocol.is_empty() { "http" } else { &protocol };
+        let protocol = self.variables.filled(part("HTTPSampler.protocol")).to_ascii_lowercase();
+        if protocol.contains("${") {
+            let what = "the protocol is a variable: http stands for it";
+            self.draft.note(element.line(), what);
+        }
+        let protocol = if protocol == "https" { "https" } else { "http" };
         let domain = part("HTTPSampler.domain");
+        // Without a host, the path's beginning would be taken for one.
+        let unknown = UNKNOWN.trim_start_matches("http://");
+        let domain = if domain.is_empty() { unknown } else { domain };
         let port = part("HTTPSampler.port");
         let colon = if port.is_empty() { "" } else { ":" };
         let slash = if path.starts_with('/') || path.is_empty() { "" } else { "/" };

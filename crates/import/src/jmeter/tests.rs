@@ -92,3 +92,47 @@ fn deep_and_broken_plans_are_refused_or_cut() {
     let entities = "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><jmeterTestPlan>&e;</jmeterTestPlan>";
     assert!(read(entities, &Options::default()).is_err());
 }
+
+/// A plan of one request, whose address has these parts.
+fn address(parts: &[(&str, &str)]) -> (String, String, usize) {
+    let properties: String = parts
+        .iter()
+        .map(|(name, value)| {
+            format!("<stringProp name=\"HTTPSampler.{name}\">{value}</stringProp>")
+        })
+        .collect();
+    let sampler = format!(
+        "<HTTPSamplerProxy testname=\"s\">{properties}<stringProp name=\"HTTPSampler.method\">GET</stringProp>\
+         </HTTPSamplerProxy><hashTree/>"
+    );
+    let text = plan(&group(1, "1", &sampler));
+    let draft = read(&text, &Options::default()).expect("a draft");
+    let operation = &draft.operations[0];
+    (operation.origin.clone(), operation.path.as_str().to_owned(), draft.notes.len())
+}
+
+#[test]
+fn an_address_has_no_host_by_chance_and_a_protocol_that_is_one() {
+    let of = |parts: &[(&str, &str)]| {
+        let (origin, path, notes) = address(parts);
+        (format!("{origin}{path}"), notes)
+    };
+    let shop = ("domain", "shop.example");
+    assert_eq!(of(&[("path", "/cart/x")]).0, "http://127.0.0.1:8080/cart/x");
+    for (protocol, expected, notes) in [
+        ("HTTPS", "https://shop.example/a", 0),
+        ("${__P(protocol,https)}", "https://shop.example/a", 0),
+        ("${__P(protocol,${OTHER})}", "http://shop.example/a", 1),
+        ("${PROTOCOL}", "http://shop.example/a", 1),
+    ] {
+        let found = of(&[("protocol", protocol), shop, ("path", "/a")]);
+        assert_eq!(found, (expected.to_owned(), notes), "{protocol}");
+    }
+}
+
+#[test]
+fn the_default_of_a_secret_property_is_left_out() {
+    let (_, path, _) =
+        address(&[("domain", "h"), ("path", "/a/${__P(password,s3cret)}/${__P(item,7)}")]);
+    assert_eq!(path, "/a/{{env.PASSWORD}}/7");
+}

@@ -36,7 +36,7 @@ impl Variables {
         let mut out = String::new();
         let mut rest = text.as_str();
         while let Some((before, after)) = rest.split_once("${") {
-            let Some((name, behind)) = after.split_once('}') else { break };
+            let Some((name, behind)) = closed(after) else { break };
             out.push_str(before);
             let placeholder = self.placeholder(name.trim(), line, draft);
             out.push_str(&masks.stand_in(placeholder));
@@ -53,7 +53,7 @@ impl Variables {
             let mut rest = text.as_str();
             let mut is_changed = false;
             while let Some((before, after)) = rest.split_once("${") {
-                let Some((name, behind)) = after.split_once('}') else { break };
+                let Some((name, behind)) = closed(after) else { break };
                 out.push_str(before);
                 let value = self.value(name.trim());
                 match value.filter(|value| out.len() + value.len() < LONGEST) {
@@ -78,8 +78,8 @@ impl Variables {
     fn value(&self, name: &str) -> Option<String> {
         if let Some(property) = function(name, &["__P", "__property"]) {
             // The last argument is what holds without the property.
-            let (_, otherwise) = property.rsplit_once(',')?;
-            return Some(otherwise.trim().to_owned());
+            let (property, otherwise) = property.split_once(',')?;
+            return Some(otherwise.trim().to_owned()).filter(|_| !is_secret(property.trim()));
         }
         let is_known = !self.captured.contains_key(name) && !self.columns.contains(name);
         self.set.get(name).filter(|_| is_known && !is_secret(name)).cloned()
@@ -113,9 +113,26 @@ impl Variables {
             }
             _ => {}
         }
-        let name = function(name, &["__P", "__property"]).unwrap_or(plain);
+        let property = function(name, &["__P", "__property"]);
+        let name = property.map_or(plain, |one| one.split(',').next().unwrap_or_default().trim());
         Text::template(format!("{{{{env.{}}}}}", credentials::variable(name))).as_str().to_owned()
     }
+}
+
+/// A variable's name, which may hold further variables, and what is behind its brace.
+fn closed(after: &str) -> Option<(&str, &str)> {
+    let mut depth = 1_usize;
+    for (at, character) in after.char_indices() {
+        depth = match character {
+            '{' => depth + 1,
+            '}' => depth - 1,
+            _ => depth,
+        };
+        if depth == 0 {
+            return Some((&after[..at], &after[at + 1..]));
+        }
+    }
+    None
 }
 
 /// The arguments of one of these functions.

@@ -463,7 +463,7 @@ fn planned(arm: &Arm, trial: &TrialPlan) -> Option<impl Iterator<Item = usize>> 
         (_, Stop::Operations { count }) => usize::try_from(count).unwrap_or(usize::MAX),
         (_, Stop::Duration { .. }) => return None,
     };
-    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed);
+    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed).of_load(load);
     Some(mix.take(count).map(|assignment| assignment.operation))
 }
 

@@ -10,10 +10,10 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Reader;
 use crate::hash;
 use crate::load::ArrivalProcess;
-use crate::scale::{Scale, period};
+use crate::scale::{Entries, Scale, period};
 use crate::units;
 
-/// Reads the keys of a replay; `None` where there is none, or it is not to be had.
+/// Reads the keys of a replay; `None` without one, or if it cannot be read.
 pub(super) fn read(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess> {
     let resolution = positive(reader, "resolution");
     let scale = scale(reader);
@@ -44,20 +44,21 @@ fn scale(reader: &mut Reader<'_>) -> Option<Scale> {
     let shift = positive(reader, "shift");
     let (factor, span) = reader.number("scale")?;
     if !(factor > 0.0 && factor <= Scale::MOST) {
-        let message = format!("`scale` is {factor}");
-        let label = format!("expected more than 0 and at most {}", Scale::MOST);
+        let message = format!("`scale` must be above 0 and at most {} (got {factor})", Scale::MOST);
+        let label = "not a scale";
         reader.problem(Diagnostic::new(span, message, label));
         return None;
     }
-    if shift.is_some() && factor <= 1.0 {
-        let message = format!("`shift` means nothing with a `scale` of {factor}");
-        reader.problem(Diagnostic::new(span, message, "only copies are shifted: above 1"));
+    // With 1, which a factor may have, there is nothing to shift.
+    if shift.is_some() && factor < 1.0 {
+        let message = format!("`shift` needs a `scale` above 1 (got {factor})");
+        reader.problem(Diagnostic::new(span, message, "nothing is shifted"));
     }
     (factor != 1.0).then_some(Scale { factor, shift })
 }
 
 /// Instants, and which of the recorded ones each is.
-type Listed = (Arc<[u64]>, Option<Arc<[u32]>>);
+type Listed = (Arc<[u64]>, Option<Arc<Entries>>);
 
 fn scaled(
     recorded: Vec<u64>,
@@ -66,14 +67,14 @@ fn scaled(
 ) -> Result<Listed, String> {
     let Some(scale) = scale else { return Ok((Arc::from(recorded), None)) };
     if recorded.len() as f64 * scale.factor.max(1.0) > Scale::MOST_ARRIVALS {
-        let most = Scale::MOST_ARRIVALS;
-        return Err(format!("has too many arrivals to be scaled: more than {most}"));
+        let (count, most) = (recorded.len(), Scale::MOST_ARRIVALS);
+        return Err(format!("has {count} arrivals, of which `scale` makes more than {most}"));
     }
     let scaled = scale.apply(&recorded, period(&recorded, resolution))?;
     if scaled.offsets_ns.is_empty() {
         return Err("has no arrival left at this `scale`".to_owned());
     }
-    Ok((Arc::from(scaled.offsets_ns), Some(Arc::from(scaled.entries))))
+    Ok((Arc::from(scaled.offsets_ns), Some(Arc::new(scaled.entries))))
 }
 
 /// One offset per line, in the first column. A header `offset_ns`, `_us`, `_ms` or `_s` gives the

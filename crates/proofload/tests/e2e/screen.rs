@@ -197,7 +197,7 @@ fn a_journey_shows_its_steps_and_the_whole() {
 
 /// As a terminal after Ctrl-S.
 #[test]
-fn a_terminal_that_takes_nothing_delays_no_run() {
+fn a_terminal_that_takes_nothing_holds_up_no_run() {
     let lab = Lab::new();
     let (_target, url) = truth(&["mode=constant", "service=200ms"]);
     let (_unread, mut full) = std::io::pipe().expect("a pipe");

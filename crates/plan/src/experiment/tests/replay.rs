@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::mix::Mix;
-use crate::operation::Operation;
+use crate::operation::{Operation, Request};
 use crate::rows::Rows;
 
 /// Three arrivals at 0, 1.5 ms and 1 s, which repeat after 1.5 s.
@@ -25,19 +25,41 @@ fn a_scaled_replay_keeps_the_row_of_each_arrival() {
     let us = offsets_ns.iter().map(|offset| offset / 1_000).collect::<Vec<_>>();
     assert_eq!(us, [0, 1_500, 250_000, 750_000, 751_500, 1_000_000]);
     assert_eq!(twice.load.stop, Stop::Operations { count: 6 });
-    let rows = Rows::parse("n.csv", b"n\n0\n1\n2\n").unwrap();
+    let shifted = arm("scale = 2\nshift = \"0.2s\"").unwrap();
+    let rows_of = |operation: Operation| {
+        let mix = Mix::new(&[operation], &[], 1).of_load(&shifted.load);
+        mix.take(6).map(|one| one.row).collect::<Vec<_>>()
+    };
+    let request = || Request {
+        method: "GET".to_owned(),
+        path: "/".to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    let listed = |count: usize, order| {
+        let requests = Some((0..count).map(|_| request()).collect());
+        rows_of(Operation { requests, order, ..Operation::named("x") })
+    };
     for order in [RowOrder::RoundRobin, RowOrder::Once] {
-        let rows = Some(Arc::new(rows.clone()));
-        let operation = Operation { rows, order, ..Operation::named("x") };
-        let mix = Mix::new(&[operation], &[], 1).of_load(&twice.load);
-        assert_eq!(mix.take(6).map(|one| one.row).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(listed(3, order), [0, 1, 0, 1, 2, 2], "{order:?}");
     }
+    // A list of another length, and data of users, are taken as they come.
+    assert_eq!(listed(4, RowOrder::RoundRobin), [0, 1, 2, 3, 0, 1]);
+    let rows = Arc::new(Rows::parse("n.csv", b"n\n0\n1\n2\n").unwrap());
+    let data = Operation { rows: Some(rows), order: RowOrder::Once, ..Operation::named("x") };
+    assert_eq!(rows_of(data), [0, 1, 2]);
+    assert_eq!(arm("scale = 1\nshift = \"1s\"").unwrap().load.stop, Stop::Operations { count: 3 });
     for (more, says) in [
-        ("scale = 0", "`scale` is 0"),
-        ("scale = 1001", "expected more than 0 and at most 1000"),
-        ("scale = 0.5\nshift = \"1s\"", "`shift` means nothing with a `scale` of 0.5"),
+        ("scale = 0", "`scale` must be above 0 and at most 1000 (got 0)"),
+        ("scale = 1001", "at most 1000 (got 1001)"),
+        ("scale = 0.5\nshift = \"1s\"", "`shift` needs a `scale` above 1 (got 0.5)"),
         ("shift = \"1s\"", "`shift` means nothing without `scale`"),
         ("scale = 2\nshift = \"3s\"", "the same requests at the same instants"),
+        (
+            "scale = 2\nresolution = \"1s\"\nshift = \"1500ms\"",
+            "must be a multiple of `resolution`",
+        ),
+        ("scale = 2\nresolution = \"0s\"", "`resolution` is zero"),
         ("scale = 0.000001", "no arrival left"),
     ] {
         let message = arm(more).unwrap_err();
