@@ -48,8 +48,8 @@ impl ListFormat {
 /// A request and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRequest {
-    /// Scheme, host and port.
-    pub origin: String,
+    /// Scheme, host and port; none of a path alone, which goes to the operation's own target.
+    pub origin: Option<String>,
     /// The request itself.
     pub request: Request,
 }
@@ -87,8 +87,14 @@ fn is_method(text: &str) -> bool {
 }
 
 fn listed(method: &str, address: &str) -> Result<ListedRequest, String> {
-    let url = Url::parse(address.trim()).ok().filter(Url::has_host).ok_or_else(|| {
-        format!("expected an address such as http://host/path, got \"{address}\"")
+    let address = address.trim();
+    let is_path = address.starts_with('/');
+    let url = match is_path {
+        true => Url::parse(&format!("http://host{address}")),
+        false => Url::parse(address),
+    };
+    let url = url.ok().filter(Url::has_host).ok_or_else(|| {
+        format!("expected an address such as http://host/path or /path, got \"{address}\"")
     })?;
     let request = Request {
         method: method.to_owned(),
@@ -96,7 +102,8 @@ fn listed(method: &str, address: &str) -> Result<ListedRequest, String> {
         headers: Vec::new(),
         body: Vec::new(),
     };
-    Ok(ListedRequest { origin: url[..Position::BeforePath].to_owned(), request })
+    let origin = (!is_path).then(|| url[..Position::BeforePath].to_owned());
+    Ok(ListedRequest { origin, request })
 }
 
 fn urls(text: &str) -> Result<Vec<ListedRequest>, String> {
@@ -285,12 +292,15 @@ mod tests {
     fn vegeta_blocks() {
         let list = read_text(
             "# two\nGET http://a:1/x?y=1\nGET https://b/\nX-One: 1\nX-One: 2\n\n\
-             POST http://a:1/p\nContent-Type: application/json\n@body.json\nGET http://c/",
+             POST http://a:1/p\nContent-Type: application/json\n@body.json\nGET http://c/\nGET /d/../e?f=g#h",
         );
         let list = list.unwrap();
         let seen: Vec<(&str, &str, &str)> = list
             .iter()
-            .map(|l| (l.origin.as_str(), l.request.method.as_str(), l.request.path.as_str()))
+            .map(|l| {
+                let origin = l.origin.as_deref().unwrap_or_default();
+                (origin, l.request.method.as_str(), l.request.path.as_str())
+            })
             .collect();
         assert_eq!(
             seen,
@@ -299,6 +309,7 @@ mod tests {
                 ("https://b", "GET", "/"),
                 ("http://a:1", "POST", "/p"),
                 ("http://c", "GET", "/"),
+                ("", "GET", "/e?f=g"),
             ]
         );
         assert_eq!(list[1].request.headers.len(), 2);
@@ -329,7 +340,7 @@ mod tests {
         let problem = |text| read_text(text).unwrap_err();
         assert_eq!(
             problem("http://a/1\nnonsense\n"),
-            "t line 2: expected an address such as http://host/path, got \"nonsense\""
+            "t line 2: expected an address such as http://host/path or /path, got \"nonsense\""
         );
         assert_eq!(problem("GET http://a/\n@none"), "t line 2: cannot read none: entity not found");
         assert_eq!(problem("\n"), "t holds no target");

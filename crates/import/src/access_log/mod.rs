@@ -58,6 +58,10 @@ pub struct LogSummary {
     pub within: u64,
     /// Where the requests go; of a log without hosts, an address to be filled in.
     pub origin: String,
+    /// Requests to hosts that are not wanted, and where the first of them goes.
+    pub unwanted: u64,
+    /// See `unwanted`.
+    pub unwanted_origin: String,
     /// Requests by what a load tool calls them.
     pub labels: BTreeMap<String, u64>,
     /// Whether the log says no methods.
@@ -77,7 +81,7 @@ pub fn seems(text: &str) -> bool {
     good > 0 && good * 2 >= all
 }
 
-/// Reads a log, and writes a line of `requests` (targets of vegeta) and one of `offsets` for each request.
+/// Reads a log, and writes a line of `requests` (method and path) and one of `offsets` for each request.
 ///
 /// Errors: those of the reader and the writers
 pub fn convert(
@@ -192,7 +196,7 @@ fn origin(address: &str) -> Result<String, &'static str> {
 /// A request with the stamp of its line.
 struct Entry {
     stamp: Stamp,
-    /// Method and address.
+    /// Method and path.
     target: String,
 }
 
@@ -219,7 +223,8 @@ impl Queue {
         files: &mut Files<'_, R, O>,
     ) -> io::Result<()> {
         let Entry { stamp, target } = entry;
-        if stamp.at <= self.written {
+        // In a short log, nothing is written yet.
+        if stamp.at <= self.written || stamp.at.saturating_add(LATE) < self.newest {
             files.leave_out("it is more than a minute late", line);
             return Ok(());
         }
@@ -293,7 +298,11 @@ impl<R: Write, O: Write> Files<'_, R, O> {
                 (Some(origin(&request.target)?), path)
             }
         };
-        if origin.as_deref().is_some_and(|origin| !wanted.wants(origin)) {
+        if let Some(origin) = origin.as_deref().filter(|origin| !wanted.wants(origin)) {
+            if self.summary.unwanted == 0 {
+                origin.clone_into(&mut self.summary.unwanted_origin);
+            }
+            self.summary.unwanted += 1;
             return Ok(None);
         }
         if self.summary.origin.is_empty() {
@@ -308,7 +317,7 @@ impl<R: Write, O: Write> Files<'_, R, O> {
             return Err("it goes to another host than the first");
         }
         let path = path.replace(|c: char| c.is_whitespace() || c.is_control(), "%20");
-        let target = format!("{} {}{path}", request.method, self.summary.origin);
+        let target = format!("{} {path}", request.method);
         if let Some(label) = &request.label {
             let labels = &mut self.summary.labels;
             if labels.len() < MOST_LABELS || labels.contains_key(label) {

@@ -35,7 +35,7 @@ fn requests_of_a_second_are_spread_over_it() {
     );
     assert_eq!(summary.origin, UNKNOWN);
     // In the order of the log.
-    assert!((0..3000).all(|number| requests[number] == format!("GET {UNKNOWN}/{number}")));
+    assert!((0..3000).all(|number| requests[number] == format!("GET /{number}")));
     assert!(offsets.is_sorted());
     for (second, of_second) in (0..).zip(offsets.chunks(1000)) {
         let within = |offset: &u64| offset / 1_000_000_000 == second;
@@ -54,7 +54,7 @@ fn late_lines_come_into_their_order() {
         line(10, "GET /b"),
         line(5, "GET /a"),
         line(100, "GET /c"),
-        line(20, "GET /d"),
+        line(40, "GET /d"),
         line(101, "GET /e"),
     ];
     let (summary, requests, _) = converted(&log.concat(), &[]);
@@ -67,6 +67,15 @@ fn late_lines_come_into_their_order() {
         (requests.len(), &summary.left_out),
         (2, &BTreeMap::from([("it is more than a minute late", (1, 3))]))
     );
+}
+
+/// Nothing of it is written yet when the line comes.
+#[test]
+fn a_line_from_an_hour_before_does_not_lengthen_a_short_log() {
+    let (summary, _, offsets) =
+        converted(&[line(3600 - 1, "GET /a"), line(1, "GET /b")].concat(), &[]);
+    assert_eq!((offsets.len(), summary.left_out.len()), (1, 1));
+    assert!(summary.length < 1_000_000_000, "{summary:?}");
 }
 
 #[test]
@@ -83,7 +92,7 @@ fn what_is_left_out_is_counted_with_its_first_line() {
         line(4, "GET /last").trim_end().to_owned(),
     ];
     let (summary, requests, offsets) = converted(&log.concat(), &[]);
-    assert_eq!(requests, [format!("GET {UNKNOWN}/a%20b%20c"), format!("GET {UNKNOWN}/last")]);
+    assert_eq!(requests, ["GET /a%20b%20c", "GET /last"]);
     assert_eq!(offsets.len(), 2);
     assert_eq!(
         summary.left_out,
@@ -156,12 +165,8 @@ const JTL: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadNa
 fn results_of_jmeter_are_replayed() {
     let (summary, requests, offsets) = converted(JTL, &[]);
     assert!(seems(JTL));
-    let expected = [
-        "GET http://shop.example/",
-        "GET http://shop.example/cart?id=1",
-        "GET http://shop.example/",
-    ];
-    assert_eq!(requests, expected);
+    assert_eq!(requests, ["GET /", "GET /cart?id=1", "GET /"]);
+    assert_eq!(summary.origin, "http://shop.example");
     let milliseconds: Vec<u64> = offsets.iter().map(|one| one / 1_000_000).collect();
     assert_eq!(milliseconds, [0, 250, 1_500]);
     let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
@@ -184,7 +189,10 @@ fn results_of_vegeta_are_replayed_at_their_nanoseconds() {
         + &line(1_700_000_000_200_000_000, "", "");
     assert!(seems(&text));
     let (summary, requests, offsets) = converted(&text, &[]);
-    assert_eq!(requests, ["GET http://h:1/a", "HEAD http://h:1/c"]);
+    assert_eq!(
+        (requests, &*summary.origin),
+        (vec!["GET /a".to_owned(), "HEAD /c".to_owned()], "http://h:1")
+    );
     assert_eq!(offsets, [0, 123_456_789]);
     let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
     assert_eq!(left_out, [("it has no address", (1, 4)), ("its body is not in the log", (1, 2))]);

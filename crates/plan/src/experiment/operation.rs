@@ -282,8 +282,13 @@ impl Reading<'_> {
         match request_list::read(file, format, self.world.inputs) {
             Ok(list) => {
                 let traits = self.world.known.traits(&operation.protocol);
+                if list.iter().any(|entry| entry.origin.is_none()) {
+                    self.fixed(operation, None, table);
+                }
+                let own = operation.target.index(0);
                 let place = |entry: &request_list::ListedRequest| {
-                    let elsewhere = target::elsewhere(entry.origin.clone(), self.shared);
+                    let Some(origin) = entry.origin.clone() else { return own };
+                    let elsewhere = target::elsewhere(origin, self.shared);
                     self.place(target::spoken_to(elsewhere, &traits))
                 };
                 let places: Vec<usize> = list.iter().map(place).collect();

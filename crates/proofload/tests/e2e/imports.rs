@@ -159,6 +159,27 @@ fn a_log_is_replayed_request_by_request() {
     );
 }
 
+/// Whoever changes the address from one machine to another means all requests.
+#[test]
+fn the_url_of_a_replay_says_where_its_requests_go() {
+    let lab = Lab::new();
+    let truth = Truth::start(&[]);
+    let line = |at: u32| {
+        format!("{{\"ts\":{},\"uri\":\"/a\",\"host\":\"shop.example\"}}\n", 1_709_164_800 + at / 20)
+    };
+    lab.write("app.log", &(0..40).map(line).collect::<String>());
+    let other = lab.proofload(&["import", "app.log", "--host", &truth.http, "--out", "no.toml"]);
+    assert_eq!(other.code, 2, "{other:?}");
+    let says = "holds no request to this host: 40 others, the first to http://shop.example";
+    assert!(other.stderr.contains(says), "{}", other.stderr);
+    assert_eq!(lab.proofload(&["import", "app.log", "--out", "replay.toml"]).code, 0);
+    let text = lab.read("replay.toml").replace("shop.example", &truth.http);
+    lab.write("replay.toml", &text);
+    let (_, summary) = lab.run(&["replay.toml"]);
+    assert_accounting(only_trial(&summary));
+    assert_eq!(truth.received(), 40);
+}
+
 /// Instants of a replay, in nanoseconds.
 fn instants(lab: &Lab, file: &str) -> Vec<u64> {
     let offsets = lab.read(file);
@@ -188,7 +209,8 @@ fn exported_results_are_imported_as_a_replay_of_the_run() {
         let ran = lab.proofload(&["import", file, "--out", &out]);
         assert_eq!(ran.code, 0, "{format}: {}", ran.stderr);
         let requests = lab.read(&format!("{format}.requests.txt"));
-        assert!(requests.lines().all(|line| line == format!("GET {url}")), "{format}: {requests}");
+        assert!(requests.lines().all(|line| line == "GET /a?b=c"), "{format}: {requests}");
+        assert!(lab.read(&out).contains(&format!("url = \"http://{}\"", truth.http)), "{format}");
         assert_eq!(requests.lines().count() as u64, started, "{format}");
         let replayed = instants(&lab, &format!("{format}.offsets.csv"));
         let first = due[0];

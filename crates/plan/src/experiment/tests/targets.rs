@@ -36,6 +36,22 @@ targets = { file = "targets.txt", order = "once" }
     assert_eq!(listed.requests.as_ref().unwrap()[1].path, "/y");
 }
 
+#[test]
+fn paths_of_a_list_go_to_the_target_of_their_operation() {
+    let text = |target: &str| {
+        format!(
+            "{target}\n[load]\nrate = \"5/s\"\n[[operation]]\nhttp = {{}}\ntargets = {{ file = \"paths.txt\" }}\n"
+        )
+    };
+    let (urls, places) = targets(&text("[target]\nurl = \"https://a.example\""));
+    assert_eq!(urls, ["https://a.example", "http://b:2"]);
+    assert_eq!(places, [TargetOf::ByRow([0, 1].as_slice().into())]);
+    let near = "[target]\nurl = \"http://a.example\"\nconnect_to = \"127.0.0.1:9\"";
+    assert_eq!(plan(&text(near)).arms[0].targets[0].connect_to.as_deref(), Some("127.0.0.1:9"));
+    let message = read(&text(""), &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    assert!(message.contains("has no target"), "{message}");
+}
+
 /// The addresses of all targets, and the place of each operation's.
 fn targets(text: &str) -> (Vec<String>, Vec<TargetOf>) {
     let plan = plan(text);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use import::Options;
-use import::access_log::convert;
+use import::access_log::{LogSummary, convert};
 use plan::printable::printable;
 use plan::units::format_duration;
 
@@ -41,7 +41,7 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
     let what = format!("{count} in {}", format_duration(length));
     super::say(&what, &draft, &printable(name), &text);
     if summary.requests == 0 {
-        return Err(Problem::usage(format!("{} holds no request", printable(name))));
+        return Err(no_request(&summary, name));
     }
     let left_out: u64 = summary.left_out.values().map(|(count, _)| count).sum();
     if args.strict && !draft.notes.is_empty() {
@@ -54,6 +54,17 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
     super::write_new(out, &text)?;
     made.keep();
     Ok(Exit::Passed)
+}
+
+fn no_request(summary: &LogSummary, name: &str) -> Problem {
+    let what = format!("{} holds no request", printable(name));
+    if summary.unwanted == 0 {
+        return Problem::usage(what);
+    }
+    let others = super::counted(summary.unwanted, "other");
+    let to = printable(&summary.unwanted_origin);
+    let problem = Problem::usage(format!("{what} to this host: {others}, the first to {to}"));
+    problem.hint("leave --host out, and write the host to send them to as `url` in the new file")
 }
 
 /// Files that are removed again unless all went well.
