@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// Bytes that stay as they are in names and values of a query.
 const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Bytes that a path cannot have, beside those beyond ASCII.
-const NOT_IN_PATH: AsciiSet = CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>');
+/// Bytes that a request has encoded in its path, beside those beyond ASCII.
+const NOT_IN_PATH: AsciiSet = CONTROLS.add(b' ').add(b'#');
 /// Keys of a body, with which the method is POST unless it is named.
 const BODIES: [&str; 5] = ["body", "body_file", "json", "form", "multipart"];
 
@@ -105,6 +105,7 @@ mod tests {
             (json!({}), "GET http://h:1/"),
             (json!({ "url": "http://h:1/x" }), "GET http://h:1/x"),
             (json!({ "url": "http://h:1?x=a b" }), "GET http://h:1/?x=a%20b"),
+            (json!({ "path": "/a#b<\u{e9}>" }), "GET http://h:1/a%23b<%C3%A9>"),
             (
                 json!({ "path": "/", "query": { "q": ["1", "a b&"] } }),
                 "GET http://h:1/?q=1&q=a%20b%26",

@@ -61,6 +61,11 @@ impl Reader<'_> {
         if kind & NOT != 0 || (kind & OR != 0 && wanted.len() > 1) {
             return self.left_out(element);
         }
+        // Without OR, an answer would have to have all of several codes.
+        let is_code = element.text("Assertion.test_field") == "Assertion.response_code";
+        if is_code && wanted.len() > 1 {
+            return self.left_out(element);
+        }
         for one in &wanted {
             let text = one.own_text();
             let expect = &mut operation.expect;
@@ -77,7 +82,13 @@ impl Reader<'_> {
                         && !text.contains("${")
                         && Regex::new(text).is_ok() =>
                 {
-                    expect.matches.push(text.to_owned());
+                    // MATCH is about the whole answer.
+                    let whole = kind & MATCH != 0;
+                    expect.matches.push(if whole {
+                        format!("^(?:{text})$")
+                    } else {
+                        text.to_owned()
+                    });
                 }
                 _ => self.left_out(element),
             }
@@ -102,6 +113,10 @@ fn pattern<'d>(element: &Element<'d>) -> Option<(&'d str, String)> {
             (element.text("BoundaryExtractor.refname"), format!("{left}(.*?){right}"), place)
         }
     };
+    let number = ["RegexExtractor.match_number", "BoundaryExtractor.match_number"];
+    if number.into_iter().any(|key| !matches!(element.text(key).trim(), "" | "1")) {
+        return None;
+    }
     let is_body = matches!(place, "" | "false");
     (is_body && !pattern.contains("${") && Regex::new(&pattern).is_ok()).then_some((name, pattern))
 }

@@ -10,10 +10,10 @@
 use std::collections::BTreeSet;
 
 use plan::criterion::{Count, CountedPart, Criterion, Metric, Operator, Rate, RatioSide, Time};
-use plan::load::{Model, Stop};
-use plan::mix::Mix;
-use plan::plan::{Arm, Plan, TrialPlan};
-use plan::schedule::Schedule;
+use plan::load::Stop;
+use plan::plan::{Plan, TrialPlan};
+use plan::plan_share::PlanShare;
+use plan::planned_counts;
 use record::Window;
 use stats::dispersion::Dispersion;
 use stats::proportion::{self, LimitSide};
@@ -442,29 +442,10 @@ fn counted(plan: &Plan, arm: usize) -> impl Iterator<Item = &TrialPlan> {
     plan.trials.iter().filter(move |trial| trial.arm == arm && !plan.is_aa(trial.block))
 }
 
-/// Planned operations of each kind for each trial of this arm; `None` for a closed loop that stops after a time,
-/// which begins as many as it can.
+/// Planned operations of each kind for each trial of this arm; `None` where answers decide how many there are.
 fn numbers(plan: &Plan, arm: usize) -> Option<Vec<Vec<u64>>> {
-    let trials = counted(plan, arm).map(|trial| {
-        let mut sums = vec![0; plan.arms[arm].names().len()];
-        for operation in planned(&plan.arms[arm], trial)? {
-            sums[operation] += 1;
-        }
-        Some(sums)
-    });
-    trials.collect()
-}
-
-/// The operation of each arrival of a trial.
-fn planned(arm: &Arm, trial: &TrialPlan) -> Option<impl Iterator<Item = usize>> {
-    let load = &arm.load;
-    let count = match (&load.model, load.stop) {
-        (Model::Open { arrivals }, stop) => Schedule::of_trial(arrivals, stop, trial).count(),
-        (_, Stop::Operations { count }) => usize::try_from(count).unwrap_or(usize::MAX),
-        (_, Stop::Duration { .. }) => return None,
-    };
-    let mix = Mix::new(&arm.operations, &arm.journeys, trial.seed).of_load(load);
-    Some(mix.take(count).map(|assignment| assignment.operation))
+    let of = |trial| planned_counts::of(&plan.arms[arm], trial, PlanShare::WHOLE, None);
+    counted(plan, arm).map(of).collect()
 }
 
 #[cfg(test)]
