@@ -300,3 +300,22 @@ fn a_duration_beside_iterations_has_a_note() {
     assert_eq!(notes("{ vus: 2, iterations: 10 }"), 0);
     assert_eq!(notes("{ vus: 2, iterations: 10, duration: '5s' }"), 1);
 }
+
+#[test]
+fn a_remainder_is_drawn_where_all_of_its_values_are_as_likely() {
+    let path = |value: &str| {
+        let text =
+            format!("{BEGIN}export default function () {{ http.get(`http://h/${{{value}}}`); }}\n");
+        let draft = read("a.js", &text, &Options::default()).expect("a draft");
+        let path = draft.operations.first().map(|one| one.path.as_str().to_owned());
+        (path.unwrap_or_default(), draft.notes.len())
+    };
+    let drawn = |low: u32, high: u32| (format!("/{{{{random {low}..{high}}}}}"), 0);
+    assert_eq!(path("Math.floor(Math.random() * 15000 + 5000) % 15000"), drawn(0, 14_999));
+    assert_eq!(path("Math.floor(Math.random() * 30) % 10"), drawn(0, 9));
+    assert_eq!(path("Math.floor(Math.random() * 5 + 12) % 10"), drawn(2, 6));
+    // 0 to 4 would come twice as often as 5 to 9.
+    assert_eq!(path("Math.floor(Math.random() * 15) % 10").0, "");
+    assert_eq!(path("Math.floor(Math.random() * 15) % 0").0, "");
+    assert_eq!(path("__ITER % 10"), ("/{{sequence}}".to_owned(), 2));
+}

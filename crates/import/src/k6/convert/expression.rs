@@ -1,7 +1,7 @@
 //! Expressions: what is known of their values.
 
 use super::value::{Part, member, plain};
-use super::{Converter, Expr, Kind, MOST_LOOKED_AT, Value};
+use super::{At, Converter, Expr, Kind, MOST_LOOKED_AT, Value};
 use crate::credentials::environment;
 use crate::draft::{Capture, value_name};
 
@@ -53,7 +53,7 @@ impl<'t> Converter<'t, '_> {
                     return left;
                 }
                 let right = self.value(right);
-                self.binary(operator, left, right)
+                self.binary(&one.at, operator, left, right)
             }
             Kind::Conditional(test, then, otherwise) => self.conditional(test, then, otherwise),
             Kind::Assign(name, operator, value) => self.assigned(name, operator, value),
@@ -92,10 +92,11 @@ impl<'t> Converter<'t, '_> {
     }
 
     fn assigned(&mut self, name: &str, operator: &str, value: &'t Expr) -> Value<'t> {
+        let at = &value.at;
         let mut value = self.value(value);
         if operator != "=" {
             let before = self.variable(name).cloned().unwrap_or(Value::Unknown);
-            value = self.binary(operator.trim_end_matches('='), before, value);
+            value = self.binary(at, operator.trim_end_matches('='), before, value);
         }
         self.assign(name, value.clone());
         value
@@ -290,6 +291,7 @@ impl<'t> Converter<'t, '_> {
 
     pub(super) fn binary(
         &mut self,
+        at: &At,
         operator: &str,
         left: Value<'t>,
         right: Value<'t>,
@@ -334,8 +336,12 @@ impl<'t> Converter<'t, '_> {
                 }
                 _ => Value::Unknown,
             },
-            // A count that goes round.
-            ("%" | "-", Value::Numeric(mask), _) => Value::Numeric(mask),
+            ("%", Value::Whole(low, high), Value::Number(by)) => remainder(low, high, by),
+            ("%" | "-", Value::Numeric(mask), _) => {
+                let what = format!("{} becomes {mask} alone", self.quoted(at));
+                self.note(at, what);
+                Value::Numeric(mask)
+            }
             ("===" | "==", Value::Text(left), Value::Text(right))
                 if !crate::masks::is_masked(&left) =>
             {
@@ -411,6 +417,16 @@ fn capture(part: &Part) -> Option<Capture> {
         Part::Body => Capture::Body,
         _ => return None,
     })
+}
+
+/// The remainder of a whole number drawn from `low` to `high`, if each of its values is as likely.
+fn remainder<'t>(low: f64, high: f64, by: f64) -> Value<'t> {
+    let is_whole = by.fract() == 0.0 && by >= 1.0 && low >= 0.0;
+    match is_whole {
+        true if (high - low + 1.0) % by == 0.0 => Value::Whole(0.0, by - 1.0),
+        true if (low / by).floor() == (high / by).floor() => Value::Whole(low % by, high % by),
+        _ => Value::Unknown,
+    }
 }
 
 fn numbers<'t>(operator: &str, one: f64, other: f64) -> Value<'t> {
