@@ -2,11 +2,12 @@
 
 mod log;
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write, stderr};
 use std::path::Path;
 
 use engine::file;
+use flate2::bufread::MultiGzDecoder;
 use import::draft::Draft;
 use import::{Format, Options, Unreadable, access_log};
 use plan::printable::printable;
@@ -21,6 +22,8 @@ use crate::problem::Problem;
 const LONGEST: u64 = 1 << 30;
 /// Bytes by which a log is told from other formats.
 const BEGINNING: usize = 1 << 16;
+/// How files of gzip begin.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The name of access logs, which are read line by line.
 pub const LOG: &str = "log";
 /// Notes that are printed; the file has all.
@@ -49,7 +52,7 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Problem> {
 fn import_text(args: &ImportArgs, name: &str, text: &str) -> Result<Exit, Problem> {
     let format = match &args.from {
         Some(from) => Format::parse(from),
-        None => Format::guess(name, text),
+        None => Format::guess(name.trim_end_matches(".gz"), text),
     };
     let format = format.ok_or_else(|| {
         let names: Vec<&str> = Format::ALL.into_iter().map(|(name, _)| name).collect();
@@ -66,7 +69,7 @@ fn import_text(args: &ImportArgs, name: &str, text: &str) -> Result<Exit, Proble
     }
     match &args.out {
         None => output::print(&written)?,
-        Some(path) => write_new(path, &written)?,
+        Some(path) => write(create(path)?, path, &written)?,
     }
     say(&made(&draft), &draft, &printable(name), &written);
     Ok(Exit::Passed)
@@ -90,18 +93,28 @@ fn open(source: &str) -> Result<Source, Problem> {
         return Ok(Source { name: "a line of curl".to_owned(), reader });
     }
     if source == "-" {
-        return Ok(Source {
-            name: "stdin".to_owned(),
-            reader: Box::new(BufReader::new(io::stdin())),
-        });
+        let reader = unpacked(BufReader::new(io::stdin()));
+        let reader = reader.map_err(|error| Problem::usage(format!("cannot read stdin: {error}")));
+        return Ok(Source { name: "stdin".to_owned(), reader: reader? });
     }
     let path = Path::new(source);
     let opened = file::open(path);
     let opened = opened
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", path.display())))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let reader = BufReader::with_capacity(BEGINNING, opened);
-    Ok(Source { name: name.unwrap_or_else(|| source.to_owned()), reader: Box::new(reader) })
+    let name = name.unwrap_or_else(|| source.to_owned());
+    let reader = unpacked(BufReader::with_capacity(BEGINNING, opened));
+    let reader = reader
+        .map_err(|error| Problem::usage(format!("cannot read {}: {error}", printable(&name))))?;
+    Ok(Source { name, reader })
+}
+
+/// Logs that were put away are usually compressed with gzip.
+fn unpacked(mut packed: impl BufRead + 'static) -> Result<Box<dyn BufRead>, io::Error> {
+    if !packed.fill_buf()?.starts_with(&GZIP) {
+        return Ok(Box::new(packed));
+    }
+    Ok(Box::new(BufReader::with_capacity(BEGINNING, MultiGzDecoder::new(packed))))
 }
 
 fn unreadable(name: &str, error: Unreadable) -> Problem {
@@ -113,20 +126,24 @@ fn unreadable(name: &str, error: Unreadable) -> Problem {
     }
 }
 
-fn write_new(path: &Path, text: &str) -> Result<(), Problem> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = file.map_err(|error| cannot_write(path, &error))?;
+/// A file that was not there.
+fn create(path: &Path) -> Result<File, Problem> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let what = format!("{} exists, and import replaces no file", path.display());
+            Problem::environment(what).hint("name another one with --out, or remove it")
+        }
+        _ => cannot_write(path, &error),
+    })
+}
+
+fn write(mut file: File, path: &Path, text: &str) -> Result<(), Problem> {
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Problem {
-    let problem = Problem::environment(error.to_string());
-    let problem = problem.during(format!("writing {}", path.display()));
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => problem.hint("name another file with --out"),
-        _ => problem,
-    }
+    Problem::environment(error.to_string()).during(format!("writing {}", path.display()))
 }
 
 fn counted(number: u64, one: &str) -> String {

@@ -1,6 +1,7 @@
 //! `proofload import`: what it writes passes `check`.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::lab::server::Truth;
@@ -57,7 +58,7 @@ fn what_is_imported_passes_check() {
         tried += 1;
         let again = lab.proofload(&["import", &name, "--out", &out]);
         assert!(
-            again.code == 4 && again.stderr.contains("hint: name another file"),
+            again.code == 4 && again.stderr.contains("import replaces no file"),
             "{}",
             again.stderr
         );
@@ -143,6 +144,8 @@ fn a_log_is_replayed_request_by_request() {
     }
     let again = lab.proofload(&made);
     assert_eq!(again.code, 4, "{}", again.stderr);
+    let exists = "replay.toml exists, and import replaces no file";
+    assert!(again.stderr.contains(exists), "{}", again.stderr);
     let files = fs::read_dir(lab.path(".")).expect("listed").count();
     let refused = lab.proofload(&["import", "access.log", "--out", "other.toml", "--strict"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
@@ -157,6 +160,38 @@ fn a_log_is_replayed_request_by_request() {
         "{}",
         nowhere.stderr
     );
+}
+
+/// `cat` joins files of gzip into one with several parts.
+#[test]
+fn a_log_may_be_compressed() {
+    let lab = Lab::new();
+    let packed = |text: &str| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(text.as_bytes()).expect("memory has room");
+        packed.finish().expect("memory has room")
+    };
+    let (log, script) = (log(&[20, 30]), "export default function () {}");
+    let (first, second) = log.split_at(log.len() / 2);
+    let both = [packed(first), packed(second)].concat();
+    fs::write(lab.path("access.log.1.gz"), &both).expect("written");
+    fs::write(lab.path("cut.log.gz"), &both[..both.len() - 30]).expect("written");
+    fs::write(lab.path("script.js.gz"), packed(script)).expect("written");
+    lab.write("access.log", &log);
+    for (source, out) in [("access.log", "plain"), ("access.log.1.gz", "packed")] {
+        let ran = lab.proofload(&["import", source, "--out", &format!("{out}.toml")]);
+        assert!(ran.stderr.contains("50 requests in 2s"), "{source}: {}", ran.stderr);
+    }
+    for kind in ["requests.txt", "offsets.csv"] {
+        let [plain, packed] =
+            ["plain", "packed"].map(|out| lab.path(&format!("{out}.{kind}"))).map(fs::read);
+        assert_eq!(plain.expect("read"), packed.expect("read"), "{kind}");
+    }
+    let cut = lab.proofload(&["import", "cut.log.gz", "--out", "cut.toml"]);
+    assert_eq!(cut.code, 4, "{}", cut.stderr);
+    assert!(!lab.path("cut.toml").exists(), "nothing is left behind");
+    let script = lab.proofload(&["import", "script.js.gz"]);
+    assert!(script.stderr.contains("script.js.gz holds no request"), "{}", script.stderr);
 }
 
 /// Whoever changes the address from one machine to another means all requests.

@@ -1,6 +1,6 @@
 //! An access log, or results of a load tool: an experiment, its requests and their instants, in three files.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufRead, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,8 +25,11 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
     let (requests, offsets) =
         (out.with_extension("requests.txt"), out.with_extension("offsets.csv"));
     let made = Made::default();
+    // Before the log is read, which may take minutes.
+    let experiment = made.file(out)?;
     let summary = {
-        let (mut requests, mut offsets) = (made.file(&requests)?, made.file(&offsets)?);
+        let [mut requests, mut offsets] =
+            [made.file(&requests)?, made.file(&offsets)?].map(BufWriter::new);
         let wanted = Options { hosts: args.hosts.clone() };
         convert(log, &wanted, &mut requests, &mut offsets)
     };
@@ -51,7 +54,7 @@ pub(super) fn import(args: &ImportArgs, name: &str, log: impl BufRead) -> Result
         };
         return Err(super::strict(&lost, name));
     }
-    super::write_new(out, &text)?;
+    super::write(experiment, out, &text)?;
     made.keep();
     Ok(Exit::Passed)
 }
@@ -72,11 +75,10 @@ fn no_request(summary: &LogSummary, name: &str) -> Problem {
 struct Made(std::cell::RefCell<Vec<PathBuf>>);
 
 impl Made {
-    fn file(&self, path: &Path) -> Result<BufWriter<File>, Problem> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        let file = file.map_err(|error| super::cannot_write(path, &error))?;
+    fn file(&self, path: &Path) -> Result<File, Problem> {
+        let file = super::create(path)?;
         self.0.borrow_mut().push(path.to_owned());
-        Ok(BufWriter::new(file))
+        Ok(file)
     }
 
     fn keep(&self) {
