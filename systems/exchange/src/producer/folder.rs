@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -51,7 +52,10 @@ impl SocketFolder {
     /// A unique folder; those of dead producers beside it are removed.
     fn fresh(base: &Path) -> Result<Self, Error> {
         sweep(base);
-        for number in 0..TRIES {
+        for _ in 0..TRIES {
+            // Drawn, so that no name comes again: one that was swept before it was locked could by
+            // then be another producer's of this process.
+            let number = RandomState::new().hash_one(base);
             let path = base.join(format!("{FRESH}{}-{number}", std::process::id()));
             match make(&path) {
                 Ok(()) => {
@@ -153,6 +157,7 @@ mod tests {
         a_folder_that_was_there_stays_and_so_does_what_others_put_into_ours();
         what_dead_producers_left_goes_with_the_next_fresh_folder_and_nothing_else();
         what_cannot_be_made_is_named();
+        no_two_producers_get_the_same_folder();
     }
 
     fn a_fresh_folder_is_its_users_alone_and_goes() {
@@ -220,5 +225,24 @@ mod tests {
     fn what_cannot_be_made_is_named() {
         let text = SocketFolder::open(Some(Path::new("/proc/nope"))).unwrap_err().to_string();
         assert!(text.starts_with("/proc/nope: "), "{text}");
+    }
+
+    /// While each sweeps away what it takes for a dead one's.
+    fn no_two_producers_get_the_same_folder() {
+        let outer = SocketFolder::open(None).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let folder = SocketFolder::fresh(&outer.path).unwrap();
+                        let socket = folder.file(UNIX);
+                        let bound = UnixListener::bind(&socket);
+                        drop(bound.expect("nobody else listens there"));
+                        fs::remove_file(socket).unwrap();
+                    }
+                });
+            }
+        });
+        fs::remove_dir_all(&outer.path).unwrap();
     }
 }

@@ -229,6 +229,8 @@ fn stand_when_told(name: &str, slots: u32) -> (TestChannel, mpsc::Sender<()>) {
 async fn a_question_that_was_given_up_does_not_cost_its_room_for_good() {
     let (channel, tell) = stand_when_told("deadline", 1);
     let way = channel.way();
+    tell.send(()).unwrap();
+    fetch(&way, bytes(1_024, 0)).await.expect("it connects, however long that takes");
     assert_eq!(way.fetch(&bytes(1_024, 1), SHORT).await.unwrap_err(), Failure::Deadline);
     // Its slot is the producer's until it has answered.
     assert_eq!(way.fetch(&bytes(1_024, 2), SHORT).await.unwrap_err(), Failure::Crowded);

@@ -12,7 +12,7 @@ mod served;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -70,7 +70,11 @@ impl TestProducer {
                 tell.send(ready.clone()).unwrap();
             })
         });
-        let ready = told.recv_timeout(PATIENCE).expect("a producer that starts");
+        let ready = match told.recv_timeout(PATIENCE) {
+            Ok(ready) => ready,
+            Err(RecvTimeoutError::Timeout) => panic!("it does not start"),
+            Err(RecvTimeoutError::Disconnected) => panic!("it cannot start: {:?}", thread.join()),
+        };
         Self { ready, stopper: Some(stopper), thread: Some(thread) }
     }
 
