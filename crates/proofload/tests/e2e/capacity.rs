@@ -105,7 +105,7 @@ pub struct Case {
 }
 
 /// Most attempts at a search that this machine disturbs.
-pub const ATTEMPTS: u32 = 3;
+const ATTEMPTS: usize = 3;
 
 /// The short form has one queue with evenly spaced arrivals. Up to its rate no operation waits, and each takes a tenth
 /// of the bound; just above it, most take several times the bound. To move an end, a busy machine would have to delay
@@ -116,19 +116,37 @@ fn the_search_brackets_a_known_capacity() {
     let is_proof = is_proof();
     let flags = flags(is_proof);
     for case in cases(is_proof) {
-        let answered = (1..=ATTEMPTS).any(|attempt| {
+        assert_some_search_holds(&case, || {
             let lab = if is_proof { Lab::alone() } else { Lab::new() };
-            let held = holds_the_truth(&lab, &case, &flags).is_some();
-            if !held {
-                println!(
-                    "{}: attempt {attempt} of {ATTEMPTS} was spoiled by this machine",
-                    case.mode
-                );
-            }
-            held
+            search_for(&lab, &case, &flags)
         });
-        assert!(answered || !is_proof, "{}: no attempt was left alone", case.mode);
     }
+}
+
+/// What a search found of its [`Case`].
+pub enum Found {
+    /// The interval that contains the true capacity.
+    Truth { low: f64, high: f64 },
+    /// An interval that does not, in words. A busy machine delays operations of the target, too, which look slow.
+    Elsewhere(String),
+    /// The machine did not allow it to find one.
+    Nothing,
+}
+
+/// Searches until one finds the truth. The long form is never wrong; the short form may be disturbed each time, but
+/// must not be wrong each time.
+pub fn assert_some_search_holds(case: &Case, mut search: impl FnMut() -> Found) {
+    let mut wrong = Vec::new();
+    for attempt in 1..=ATTEMPTS {
+        match search() {
+            Found::Truth { .. } => return,
+            Found::Elsewhere(interval) if is_proof() => panic!("{}: {interval}", case.mode),
+            Found::Elsewhere(interval) => wrong.push(interval),
+            Found::Nothing => println!("{}: attempt {attempt} was spoiled", case.mode),
+        }
+    }
+    let is_short = !is_proof() && wrong.len() < ATTEMPTS;
+    assert!(is_short, "{}: none of {ATTEMPTS} attempts held: {wrong:?}", case.mode);
 }
 
 /// Whether the long form is asked for.
@@ -145,24 +163,27 @@ pub fn flags(is_proof: bool) -> Vec<&'static str> {
     [if is_proof { long } else { short }, &precision].concat()
 }
 
-/// The ends of the interval that the search found, if the machine allowed it to find one; panics if they are wrong.
-pub fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> Option<(f64, f64)> {
+/// Searches for the capacity of this case, in the folder `run`.
+pub fn search_for(lab: &Lab, case: &Case, flags: &[&str]) -> Found {
     let spacing = format!("[load]\narrivals = \"{}\"\n", case.arrivals);
     let file = experiment(case.mode, case.served, case.criterion).replace("[load]\n", &spacing);
     let (summary, capacity, bracketed) = search(lab, &file, flags);
     assert_record(lab, &summary, &capacity);
     let (mode, truth) = (case.mode, case.truth);
     println!("{mode}: {:?} – {:?}, truth {truth:.1}", capacity.low, capacity.high);
-    bracketed.then(|| {
-        let low = capacity.low.expect("a low end");
-        let high = capacity.high.expect("a high end");
-        assert!(low <= truth && truth <= high, "{mode}: {low} – {high}, {truth}");
-        assert_eq!(capacity.limited_by.as_deref(), Some(case.criterion));
-        assert!(capacity.achieved.expect("achieved") > 0.7 * low);
-        let confirmation = capacity.confirmation.expect("confirmed");
-        assert!(confirmation.passed >= 1, "{confirmation:?}");
-        (low, high)
-    })
+    if !bracketed {
+        return Found::Nothing;
+    }
+    let low = capacity.low.expect("a low end");
+    let high = capacity.high.expect("a high end");
+    let confirmation = capacity.confirmation.as_ref().expect("confirmed");
+    assert!(confirmation.passed >= 1, "{confirmation:?}");
+    if !(low..=high).contains(&truth) {
+        return Found::Elsewhere(format!("{low} – {high}, {truth}, {:?}", capacity.steps));
+    }
+    assert_eq!(capacity.limited_by.as_deref(), Some(case.criterion));
+    assert!(capacity.achieved.expect("achieved") > 0.7 * low);
+    Found::Truth { low, high }
 }
 
 /// What is searched.

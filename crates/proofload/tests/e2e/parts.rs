@@ -16,7 +16,7 @@ url = "URL"
 [factors]
 path = ["direct", "front"]
 [load]
-connections = 2
+connections = 10
 operations = 200
 warm_up = "0s"
 [[operation]]
@@ -24,9 +24,11 @@ name = "search"
 http = { path = "/{{factor.path}}", server_timing = ["gateway", ["embed", "join"]] }
 "#;
 
-/// The delay that the front adds: many times what a busy machine adds to an answer, so that the report names the front
-/// even there.
-const ADDED: Duration = Duration::from_millis(40);
+/// The delay that the front adds: many times what a busy machine adds to an answer or to the sending of a request, so
+/// that the report names the front even there.
+const ADDED: Duration = Duration::from_millis(200);
+/// The delay of every answer: without one, the generator would be busy, and late where the machine is.
+const BOTH: Duration = Duration::from_millis(50);
 
 /// Reports 0.4 ms for every answer, and something invalid in one of ten over all connections; requests to the front
 /// take longer.
@@ -53,10 +55,8 @@ fn serve(mut stream: &TcpStream, answers: &AtomicU32) {
                 return;
             }
         }
-        if head.starts_with("GET /front") {
-            // The test needs exactly this delay; it does not wait for an event.
-            thread::sleep(ADDED);
-        }
+        // The test needs exactly these delays; it does not wait for an event.
+        thread::sleep(if head.starts_with("GET /front") { ADDED + BOTH } else { BOTH });
         let number = answers.fetch_add(1, Ordering::Relaxed);
         let join = if number.is_multiple_of(10) { "x" } else { "0.02" };
         let told = format!("embed;dur=0.012, join;dur={join}, gateway;desc=\"all, of it\";dur=0.4");
@@ -88,7 +88,7 @@ fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
         assert!(trial.generator.notes.iter().any(|one| one == note), "{:?}", trial.generator.notes);
     }
     assert!(summary.criteria.iter().all(|one| one.observed.is_some()), "{:?}", summary.criteria);
-    let outside = finding(&summary, "time-outside-parts").expect("40 ms are in no part");
+    let outside = finding(&summary, "time-outside-parts").expect("200 ms are in no part");
     assert!(outside.contains("that search takes on average `gateway` took 400 µs"), "{outside}");
     let adds = finding(&summary, "level-adds-time-outside").expect("one level adds them");
     assert!(adds.starts_with("path = front adds "), "{adds}");

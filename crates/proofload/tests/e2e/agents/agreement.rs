@@ -5,7 +5,7 @@
 use record::summary::{Summary, Validity};
 
 use super::{agents, coordinator, ended};
-use crate::capacity;
+use crate::capacity::{self, Found};
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
 use crate::lab::server::Truth;
@@ -106,23 +106,21 @@ fn a_search_over_agents_agrees_with_that_of_one_machine_and_with_the_truth() {
     let is_proof = capacity::is_proof();
     let flags = capacity::flags(is_proof);
     for case in capacity::cases(is_proof) {
-        let answered = (1..=capacity::ATTEMPTS).any(|_| {
+        capacity::assert_some_search_holds(&case, || {
             let lab = if is_proof { Lab::alone() } else { Lab::new() };
             let nats = Broker::nats(&lab);
             let (url, waiting) = (nats.url(), agents(&lab, &nats, 2));
             let over_agents = [&flags[..], &["--agents", "2", "--via", &url]].concat();
-            let found = capacity::holds_the_truth(&lab, &case, &over_agents);
+            let found = capacity::search_for(&lab, &case, &over_agents);
             waiting.into_iter().map(Running::finish).for_each(|ran| assert_eq!(ran.code, 0));
             drop(lab);
-            let Some((low, high)) = found else { return false };
-            let lab = is_proof.then(Lab::alone);
-            let Some(lab) = lab else { return true };
-            let alone = capacity::holds_the_truth(&lab, &case, &flags);
-            alone.is_some_and(|(from, to)| {
+            let Found::Truth { low, high } = found else { return found };
+            if is_proof {
+                let alone = capacity::search_for(&Lab::alone(), &case, &flags);
+                let Found::Truth { low: from, high: to } = alone else { return alone };
                 assert!(low <= to && from <= high, "{}: {from} – {to}", case.mode);
-                true
-            })
+            }
+            found
         });
-        assert!(answered || !is_proof, "{}: no attempt was left alone", case.mode);
     }
 }

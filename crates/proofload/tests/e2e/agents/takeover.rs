@@ -72,10 +72,11 @@ fn what_agents_have_reported_is_enough_when_they_are_gone() {
 #[test]
 fn other_agents_perform_again_what_was_not_finished() {
     let lab = Lab::new();
-    let Begun { nats, _target, agents: gone, run } = begun(&lab, 2, 4);
-    kill(run);
-    gone.iter().for_each(|agent| agent.signal(Signal::KILL));
+    // Long enough that all of them are killed before its end, even where the machine is busy.
+    let Begun { nats, _target, agents: gone, run } = begun(&lab, 2, 8);
+    gone.iter().chain([&run]).for_each(|one| one.signal(Signal::KILL));
     gone.into_iter().for_each(|agent| drop(agent.finish()));
+    kill(run);
     let waiting = agents(&lab, &nats, 2);
     let (summary, said) = ended(&lab, resume(&lab, &nats), waiting);
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
