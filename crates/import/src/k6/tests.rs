@@ -43,7 +43,12 @@ const ODD: &[(&str, &str, &str)] = &[
     (
         "{}",
         "check(http.get('http://h/'), { ok: (r) => r.status === 200 });",
-        "nothing depends on the checks",
+        "nothing depends on the checks: a run in which all of them fail ends with exit code 0",
+    ),
+    (
+        "{ thresholds: { http_req_failed: ['rate<0.01'] } }",
+        "check(http.get('http://h/'), { ok: (r) => r.status === 200 });",
+        "nothing depends on the checks: one that fails at a status of 200 to 399 fails no threshold",
     ),
     (
         "{ thresholds: { http_req_duratoin: ['p(95)<500'] } }",

@@ -59,6 +59,8 @@ fn a_replay_on_time_keeps_the_burstiness() {
     assert!((second.recorded - 60.0 * 30.0 / 29.0).abs() < 1e-9, "{second:?}");
     assert!(finding(&summary, "replay-flattened").is_none());
     assert!(finding(&summary, "replay-burstier").is_none());
+    let idle = finding(&summary, "idle-system").unwrap();
+    assert_eq!(idle.advice, "set `scale` above 1 in `[load]` to see it under more than the log");
 }
 
 #[test]

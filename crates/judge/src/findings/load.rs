@@ -224,9 +224,11 @@ pub const IDLE: FindingKind = FindingKind {
             "on average {} operations were in flight: these are times of a mostly idle target",
             significant(mean)
         );
-        Some(
-            Noticed::new(claim, "raise the rate to see it under load").with("in_flight_mean", mean),
-        )
+        let advice = match case.trial.replay {
+            None => "raise the rate to see it under load",
+            Some(_) => "set `scale` above 1 in `[load]` to see it under more than the log",
+        };
+        Some(Noticed::new(claim, advice).with("in_flight_mean", mean))
     }),
 };
 

@@ -262,15 +262,21 @@ pub(super) fn checks_without(script: &Script<'_>, found: &mut Vec<Diagnostic>) {
     let options = script.options.as_ref();
     let thresholds = options.and_then(|options| options.get("thresholds"));
     let is_known = thresholds.is_none_or(|thresholds| !thresholds.fields().is_empty());
-    let gates = |name: &str| parts(name).0 == "checks";
-    let has =
-        thresholds.map(Constant::fields).unwrap_or_default().iter().any(|field| gates(&field.name));
+    let fields = thresholds.map(Constant::fields).unwrap_or_default();
+    let has = |metric: &str| fields.iter().any(|field| parts(&field.name).0 == metric);
     let mut bare = BTreeSet::new();
     bare_calls(script.tree, &mut bare);
     let first = checks(script).into_iter().find(|one| bare.contains(&one.at.start));
-    if let Some(first) = first.filter(|_| is_known && !has) {
-        let what =
-            "nothing depends on the checks: a run in which all of them fail ends with exit code 0";
+    if let Some(first) = first.filter(|_| is_known && !has("checks")) {
+        let what = match has("http_req_failed") {
+            false => {
+                "nothing depends on the checks: a run in which all of them fail ends with exit code 0"
+            }
+            // k6 takes these for answers that did not fail.
+            true => {
+                "nothing depends on the checks: one that fails at a status of 200 to 399 fails no threshold"
+            }
+        };
         let one = Diagnostic::new(span(&first.at), what, "the first of them");
         found.push(one.with_hint("add a threshold, such as checks: ['rate>0.99']"));
     }
