@@ -58,7 +58,9 @@ fn visits_over_http2_manage_groups_in_the_admin_of_django() {
 /// With a time-out that lets every visit end, however slow the site is.
 fn at_rate() -> String {
     let (rate, seconds) = if proof() { (20, 10) } else { (5, 4) };
-    format!("rate = \"{rate}/s\"\nduration = \"{seconds}s\"\ntimeout = \"3m\"\n")
+    format!(
+        "rate = \"{rate}/s\"\narrivals = \"constant\"\nduration = \"{seconds}s\"\ntimeout = \"3m\"\n"
+    )
 }
 
 /// Runs the journey. The groups that are left are those that no journey has deleted.
