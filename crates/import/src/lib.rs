@@ -20,6 +20,8 @@ pub mod k6;
 mod masks;
 pub mod openapi;
 pub mod postman;
+#[cfg(test)]
+mod processor_time;
 mod request;
 mod scan;
 mod stamp;
