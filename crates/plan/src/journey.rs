@@ -19,6 +19,7 @@ use crate::load::Think;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, draw, spread, unit};
 use crate::rows::Rows;
+use crate::sessions::Sessions;
 pub use capture::{Capture, CaptureSource, Decode};
 pub use condition::{Condition, Test};
 pub use memory::{Captured, Memory, MemoryFull, VALUE_LIMIT, VALUES_LIMIT};
@@ -40,7 +41,10 @@ pub struct Journey {
     pub weight: f64,
     /// One row for each journey.
     pub rows: Option<Arc<Rows>>,
-    /// How rows are taken.
+    /// One session for each journey, in place of rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Arc<Sessions>>,
+    /// How rows or sessions are taken.
     pub order: RowOrder,
     /// In order.
     pub steps: Vec<Step>,
@@ -110,6 +114,9 @@ pub enum Repeat {
         /// From the step's start; after that the step has failed.
         within: Duration,
     },
+    /// Once for each request of the journey's session: each as long after the one before it as it was recorded, or when
+    /// that one has ended, if that is later.
+    Session,
 }
 
 /// Whose connections the steps of a journey use.
@@ -180,7 +187,8 @@ impl Journey {
         if self.connections == Connections::Pool {
             return 0;
         }
-        let reached = |one: &Operation| match one.is_led() {
+        let is_anywhere = |one: &Operation| one.is_led() || one.requests.is_some();
+        let reached = |one: &Operation| match is_anywhere(one) {
             true => (0..targets).collect(),
             false => vec![one.target.index(0)],
         };
@@ -211,13 +219,23 @@ impl Journey {
         lanes.collect()
     }
 
-    /// Mean of all its pauses together.
+    /// Number of rows or sessions; 0 if it has none.
+    pub fn row_count(&self) -> usize {
+        match (&self.sessions, &self.rows) {
+            (Some(sessions), _) => sessions.len(),
+            (None, Some(rows)) => rows.len(),
+            (None, None) => 0,
+        }
+    }
+
+    /// Mean of all its pauses together; of a session, with the time that its requests took.
     pub fn thinking(&self) -> Duration {
         let pauses = self.steps.iter().map(|step| match step {
             Step::Think(think) => think.mean(),
             _ => Duration::ZERO,
         });
-        pauses.sum()
+        let session = self.sessions.as_ref().map(|sessions| sessions.mean_length());
+        pauses.sum::<Duration>() + session.unwrap_or_default()
     }
 }
 

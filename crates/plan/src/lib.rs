@@ -24,6 +24,7 @@ pub mod ramp;
 pub mod request_list;
 pub mod rows;
 pub mod scale;
+pub mod sessions;
 pub mod target;
 pub mod template;
 pub mod toml_text;

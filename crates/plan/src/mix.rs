@@ -41,7 +41,7 @@ struct Part {
     sequence: u64,
     rows: u64,
     order: RowOrder,
-    /// Whether the rows are whole requests; if there is one for each recorded arrival, each keeps its own.
+    /// Whether the rows are whole requests or sessions; if there is one for each recorded arrival, each keeps its own.
     is_list: bool,
 }
 
@@ -56,8 +56,7 @@ impl Mix {
             (weight, operation.row_count(), operation.order, operation.requests.is_some())
         });
         let together = journeys.iter().map(|journey| {
-            let rows = journey.rows.as_ref().map_or(0, |rows| rows.len());
-            (journey.weight, rows, journey.order, false)
+            (journey.weight, journey.row_count(), journey.order, journey.sessions.is_some())
         });
         let all: Vec<(f64, usize, RowOrder, bool)> = alone.chain(together).collect();
         let total: f64 = all.iter().map(|(weight, ..)| weight).sum();

@@ -165,6 +165,12 @@ fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
         };
         let memory = Rc::default();
         for step in &arm.journeys[journey].steps {
+            let first = match (&arm.journeys[journey].sessions, step) {
+                (Some(sessions), Step::Do(Action { repeat: Repeat::Session, .. })) => {
+                    sessions.place(assignment.row, 0)
+                }
+                _ => assignment.row,
+            };
             let each = match step {
                 Step::Do(Action { repeat: Repeat::Each { capture, .. }, .. }) => {
                     Some((*capture, 0))
@@ -172,6 +178,7 @@ fn tries(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Try> {
                 _ => None,
             };
             let calls = step.operations().iter();
+            let assignment = Assignment { row: first, ..assignment };
             let calls = calls.map(|&operation| call(assignment, operation, Some(&memory)));
             tries.extend(calls.map(|call| Try { call, each }));
         }

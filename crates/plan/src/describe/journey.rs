@@ -30,6 +30,13 @@ pub(super) fn lines(journey: &Journey, arm: &Arm, total: f64) -> Vec<String> {
         let order = ordered(journey.order);
         lines.push(format!("one of {} rows of {} for each, {order}", rows.len(), rows.file));
     }
+    if let Some(sessions) = &journey.sessions {
+        let (count, requests) = (sessions.len(), sessions.requests());
+        let file = &sessions.file;
+        lines.push(format!(
+            "one of {count} sessions of {file} for each, {requests} requests together"
+        ));
+    }
     lines.extend(journey.steps.iter().flat_map(|step| of_step(step, &arm.operations)));
     let pause = format_duration(rounded(journey.thinking()));
     lines.push(format!("thinking: {pause} on average, if no step fails"));
@@ -93,6 +100,7 @@ fn of_action(action: &Action, operations: &[Operation]) -> String {
     }
     match &action.repeat {
         Repeat::Once => {}
+        Repeat::Session => add("once for each request of the session, at its distance".to_owned()),
         Repeat::Times(times) => add(format!("{times} times")),
         Repeat::Each { capture, at_most } => {
             let list = name_of(*capture, operations, true);

@@ -43,7 +43,7 @@ fn of_arm(arm: &Arm) -> Vec<Refusal> {
     let counts = matches!(load.stop, Stop::Operations { .. });
     let runs_out = |order| order == RowOrder::Once;
     let of_operations = arm.operations.iter().map(|one| (one.row_count() > 0, one.order));
-    let of_journeys = arm.journeys.iter().map(|one| (one.rows.is_some(), one.order));
+    let of_journeys = arm.journeys.iter().map(|one| (one.row_count() > 0, one.order));
     if counts || of_operations.chain(of_journeys).any(|(rows, order)| rows && runs_out(order)) {
         refusals.push((
             "a number of operations would end the arms of a duet at different times".to_owned(),

@@ -10,7 +10,7 @@ use super::step::StepReader;
 use super::visibility::{Captures, NamedCapture, Sequence};
 use super::workload::{Workload, WorkloadTables};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::document::{Node, Reader, Table, Value};
+use crate::document::{Entry, Node, Reader, Table, Value};
 use crate::journey::{AfterFailure, Connections, Journey, Preparation, Repeat, Step};
 use crate::rows::Rows;
 use crate::template::{Piece, pieces};
@@ -114,11 +114,16 @@ impl CourseReader<'_, '_> {
         let included = reading.when(&mut reader);
         let weight = weight(&mut reader);
         let (rows, order) = reading.rows(&mut reader);
+        let sessions = reading.sessions(&mut reader);
         let connections = connections(&mut reader);
         let after_failure = after_failure(&mut reader);
         let nodes = steps_of(&mut reader, table, &title);
         reading.problems.extend(reader.finish());
-        let (steps, complete) = self.steps(reading, nodes);
+        let (mut steps, complete) = self.steps(reading, nodes);
+        if let Some(entry) = table.get("sessions") {
+            let found = self.by_session(&mut steps, complete, entry, table);
+            reading.problems.extend(found);
+        }
         if complete && !nodes.is_empty() && steps.iter().all(|step| step.operations().is_empty()) {
             let problem = Diagnostic::new(
                 table.get("steps").map_or(table.span, |entry| entry.node.span),
@@ -130,8 +135,38 @@ impl CourseReader<'_, '_> {
         let sequence = Sequence { title, steps: steps.clone() };
         let complete = complete && rows.is_some() == table.get("rows").is_some();
         let course = Course { sequence, rows: rows.clone(), included, complete };
-        let journey = Journey { name, weight, rows, order, steps, connections, after_failure };
+        let journey =
+            Journey { name, weight, rows, sessions, order, steps, connections, after_failure };
         (course, included.then_some(journey))
+    }
+
+    /// Makes those steps perform the requests of a session that have a list of requests.
+    fn by_session(
+        &self,
+        steps: &mut [Step],
+        complete: bool,
+        sessions: &Entry,
+        table: &Table,
+    ) -> Option<Diagnostic> {
+        if table.get("rows").is_some() {
+            let message = "`rows` and `sessions` exclude each other";
+            return Some(Diagnostic::new(sessions.key_span, message, "keep one of them"));
+        }
+        let mut has_list = false;
+        for step in steps {
+            if let Step::Do(action) = step
+                && self.drafts[action.operation].table.get("targets").is_some()
+                && action.repeat == Repeat::Once
+            {
+                action.repeat = Repeat::Session;
+                has_list = true;
+            }
+        }
+        (complete && !has_list).then(|| {
+            let message = "no step has the requests of these sessions";
+            let problem = Diagnostic::new(sessions.key_span, message, "needs a list of requests");
+            problem.with_hint("give the operation of a step targets = { file = \"requests.txt\" }")
+        })
     }
 
     /// `[setup]` or `[teardown]`.
@@ -242,7 +277,10 @@ fn with_courses(
     let Some(first) = all.first() else { return };
     draft.operation.is_step = true;
     draft.operation.weight = 0.0;
-    problems.extend(own_keys(draft.table, &draft.operation.name, &first.sequence.title));
+    let mut everywhere = all.iter().flat_map(|course| &course.sequence.steps);
+    let is_listed = everywhere.all(|step| is_session(step, at));
+    let own = own_keys(draft.table, &draft.operation.name, &first.sequence.title, is_listed);
+    problems.extend(own);
     draft.included &= !here.is_empty();
     draft.judged &= !here.is_empty() && all.iter().all(|course| course.complete);
     let mut steps = sequences.iter().flat_map(|sequence| &sequence.steps);
@@ -268,15 +306,23 @@ fn has_each(step: &Step, operation: usize) -> bool {
     }
 }
 
-/// Keys that a step cannot have.
-fn own_keys(table: &Table, name: &str, title: &str) -> Vec<Diagnostic> {
+/// Whether a step either performs the requests of sessions or does not perform the operation.
+fn is_session(step: &Step, operation: usize) -> bool {
+    match step {
+        Step::Do(action) if action.operation == operation => action.repeat == Repeat::Session,
+        step => !step.operations().contains(&operation),
+    }
+}
+
+/// Keys that a step cannot have; a list of requests only where those are of sessions.
+fn own_keys(table: &Table, name: &str, title: &str, is_listed: bool) -> Vec<Diagnostic> {
     let problem = |(key, instead): &(&str, &str)| {
-        let entry = table.get(key)?;
+        let entry = table.get(key).filter(|_| *key != "targets" || !is_listed)?;
         let message = format!("`{key}` in `{name}`, which is a step of {title}");
         let label = format!("{title} {instead}");
         let hint = match *key {
             "targets" => {
-                "give the operation one request, such as http = { path = \"/\" }".to_owned()
+                "give the operation one request, such as http = { path = \"/\" }, or the journey `sessions`".to_owned()
             }
             "rows" => format!("move `rows` to {title}"),
             key => format!("leave `{key}` out here"),

@@ -1,4 +1,4 @@
-//! `rows`: data for an operation, a journey or a preparation.
+//! `rows` and `sessions`: data for an operation, a journey or a preparation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Value};
 use crate::operation::RowOrder;
 use crate::rows::Rows;
+use crate::sessions::Sessions;
 
 impl Reading<'_> {
     /// The data under `rows`.
@@ -34,6 +35,24 @@ impl Reading<'_> {
                 let expected = "{ file = \"data.csv\" } or a list of tables";
                 self.problems.push(node.unlike(expected));
                 (None, RowOrder::default())
+            }
+        }
+    }
+
+    /// The recorded sessions under `sessions`.
+    pub(super) fn sessions(&mut self, reader: &mut Reader<'_>) -> Option<Arc<Sessions>> {
+        let (file, span) = reader.string("sessions")?;
+        let read = self.world.inputs.read(Path::new(file));
+        let read = read.map_err(|error| format!("cannot read {file}: {error}"));
+        let sessions = read.and_then(|bytes| {
+            let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
+            Sessions::parse(file, &text).map_err(|problem| format!("{file} {problem}"))
+        });
+        match sessions {
+            Ok(sessions) => Some(Arc::new(sessions)),
+            Err(message) => {
+                self.problems.push(Diagnostic::new(span, message, "named here"));
+                None
             }
         }
     }

@@ -52,6 +52,8 @@ impl Memory {
             ("api/b/two.txt", "import a/one.txt\nimport three.txt"),
             ("api/a/three.txt", "3"),
             ("targets.txt", "GET http://a:1/x\nGET http://b:2/y\n"),
+            ("one.txt", "GET /x\n"),
+            ("sessions.csv", "session,after_ms\n1,0\n1,1500\n"),
             ("paths.txt", "GET /x\nGET http://b:2/y\n"),
         ];
         let env = [("TOKEN", "s3cr3t-token"), ("PIN", "7"), ("BRACES", "{{x}}")];

@@ -5,7 +5,7 @@ use super::journey;
 use super::operation::Reading;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
-use crate::journey::{Journey, Preparation};
+use crate::journey::{Action, Journey, Preparation, Repeat, Step};
 use crate::operation::Operation;
 
 /// The tables that say so.
@@ -45,6 +45,7 @@ impl Workload {
         let mut drafts = reading.drafts(&tables.operations, &mut captures);
         let mut workload = journey::read(reading, tables, &mut drafts, &mut captures);
         workload.operations = reading.operations(drafts);
+        reading.problems.extend(workload.sessions_of_other_lists(&tables.journeys));
         if let Some(first) = tables.operations.first()
             && reading.problems.len() == before
         {
@@ -52,6 +53,33 @@ impl Workload {
             reading.problems.extend(idle);
         }
         workload
+    }
+
+    /// Sessions that have more or fewer requests than the list.
+    fn sessions_of_other_lists(&self, tables: &[&Table]) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        for journey in &self.journeys {
+            let Some(sessions) = &journey.sessions else { continue };
+            let wrong = journey.steps.iter().find_map(|step| {
+                let Step::Do(Action { operation, repeat: Repeat::Session, .. }) = step else {
+                    return None;
+                };
+                let operation = self.operations.get(*operation)?;
+                let listed = operation.requests.as_ref()?.len();
+                (listed != sessions.requests()).then_some((operation, listed))
+            });
+            let named = tables.iter().filter_map(|table| table.get("sessions"));
+            let mut named = named.filter(|entry| entry.node.as_str() == Some(&sessions.file));
+            if let (Some((operation, listed)), Some(entry)) = (wrong, named.next()) {
+                let (file, count) = (&sessions.file, sessions.requests());
+                let message = format!(
+                    "{file} is about {count} requests, and `{}` has {listed}",
+                    operation.name
+                );
+                problems.push(Diagnostic::new(entry.node.span, message, "of another list"));
+            }
+        }
+        problems
     }
 
     /// An arm in which nothing begins, or with weights that are all zero.

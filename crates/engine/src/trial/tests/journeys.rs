@@ -14,6 +14,7 @@ use plan::plan::TrialPlan;
 use plan::plan_share::PlanShare;
 use plan::ramp::{Ramp, UserStage};
 use plan::rows::Rows;
+use plan::sessions::Sessions;
 use record::{FailureKind, JourneyTotals, StepTotals};
 
 use super::echo::{answer_after, answer_after_as, answer_in_turn, answer_in_turn_as};
@@ -30,6 +31,7 @@ fn journey(steps: Vec<Step>) -> Journey {
         name: "visit".to_owned(),
         weight: 1.0,
         rows: None,
+        sessions: None,
         order: RowOrder::default(),
         steps,
         connections: Connections::Own,
@@ -189,6 +191,41 @@ fn an_action_is_performed_several_times() {
     assert_eq!(result.trial.totals.operations[1].succeeded, 20);
     assert_eq!(visit(&result).totals.response_time.max(), 7 * MS);
     assert_eq!((step(&result, 0).reached, step(&result, 1).succeeded), (10, 10));
+}
+
+/// Two recorded sessions in turn, of three requests and of one.
+fn recorded(after_failure: AfterFailure, operation: usize) -> TestTrial {
+    let sessions = Sessions::parse("s.csv", "1,0s\n1,100ms\n1,50ms\n2,0s\n").unwrap();
+    let mut trial = at_rate(10.0, 1, vec![action(operation, Repeat::Session, None)]);
+    trial.journeys[0].sessions = Some(Arc::new(sessions));
+    trial.load.stop = Stop::Operations { count: 10 };
+    trial.journeys[0].after_failure = after_failure;
+    trial
+}
+
+#[test]
+fn requests_of_a_session_begin_at_their_distances_or_when_the_one_before_has_ended() {
+    // Of the last session that begins within the phase, the last request may be due after it.
+    for (takes, longest, measured) in [(1, 151, 20), (60, 220, 20), (120, 360, 19)] {
+        let trial = recorded(AfterFailure::End, 0);
+        answers(&trial, [takes, 0, 0]);
+        let result = trial.run();
+        assert_eq!(result.trial.totals.operations[0].succeeded, measured);
+        let whole = visit(&result).totals.response_time.clone();
+        assert_eq!((whole.min(), whole.max()), (takes * MS, longest * MS), "{takes}");
+        assert_eq!((step(&result, 0).reached, step(&result, 0).succeeded), (10, 10));
+    }
+}
+
+#[test]
+fn a_session_continues_after_a_failure_where_its_journey_does() {
+    for (after_failure, performed) in [(AfterFailure::End, 10), (AfterFailure::Continue, 20)] {
+        // Nobody is called `two`: connecting fails.
+        let result = recorded(after_failure, 1).run();
+        assert_eq!(result.trial.totals.operations[1].failed, performed);
+        assert_eq!(visit(&result).totals.failed, 10);
+        assert_eq!((step(&result, 0).reached, step(&result, 0).failed), (10, 10));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use plan::journey::{Action, AfterFailure, Condition, Journey, Memory, Repeat, Step};
 use plan::mix::Assignment;
 use plan::schedule::nanos;
+use plan::sessions::Sessions;
 use record::{FailureKind, Outcome, StepOutcome};
 
 use super::JourneyStart;
@@ -45,6 +46,7 @@ pub(super) struct InProgress<C: Clock, N: Network, D: Driver> {
     round: u32,
     /// How often it will be.
     rounds: u32,
+    /// When the step at hand was due; within a session, its request.
     step_due_at: u64,
     /// Nanoseconds of thinking so far.
     thinking: u64,
@@ -133,7 +135,7 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
                     self.step += 1;
                 }
                 Some(Step::Do(action)) if self.round == 0 => {
-                    self.rounds = self.rounds_of(action);
+                    self.rounds = self.rounds_of(action, workload);
                     if self.rounds == 0 {
                         let step = place(steps, self.step);
                         self.step += 1;
@@ -149,7 +151,7 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
     /// Counts the operations of the step at hand as begun. Returns its place in the journey.
     pub(super) fn launch(&mut self, workload: &Workload<D>) -> usize {
         let step = &workload.steps(self.assignment.operation)[self.step];
-        if self.round == 0 {
+        if self.round == 0 || is_session(step) {
             self.step_due_at = self.due_at;
         }
         let each = match step {
@@ -183,14 +185,17 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
             return After::Waits;
         }
         let steps = workload.steps(self.assignment.operation);
-        if self.step_failure.is_none() && !self.abandoned && self.repeats(&steps[self.step]) {
+        let journey = workload.journey(self.assignment.operation);
+        let ends_on_failure =
+            journey.is_none_or(|journey| journey.after_failure == AfterFailure::End);
+        // A session that continues after a failure has its other requests, too.
+        let goes_on =
+            self.step_failure.is_none() || is_session(&steps[self.step]) && !ends_on_failure;
+        if goes_on && !self.abandoned && self.repeats(&steps[self.step], workload) {
             self.round += 1;
             return After::Proceeds;
         }
         let step = place(steps, self.step);
-        let ends_on_failure = workload
-            .journey(self.assignment.operation)
-            .is_none_or(|journey| journey.after_failure == AfterFailure::End);
         let (outcome, ends) = match self.step_failure.take() {
             _ if self.abandoned => (StepOutcome::Abandoned, true),
             Some(kind) => {
@@ -205,9 +210,19 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
     }
 
     /// Whether the step is performed once more, at `due_at`.
-    fn repeats(&mut self, step: &Step) -> bool {
+    fn repeats(&mut self, step: &Step, workload: &Workload<D>) -> bool {
         let Step::Do(action) = step else { return false };
         match &action.repeat {
+            Repeat::Session => {
+                let next = self.round + 1;
+                let Some(sessions) = self.sessions(workload).filter(|_| next < self.rounds) else {
+                    return false;
+                };
+                let after = sessions.after_ns(self.assignment.row, next);
+                let at = self.step_due_at.saturating_add(after);
+                self.pause(Duration::from_nanos(at.saturating_sub(self.due_at)));
+                true
+            }
             Repeat::Once | Repeat::Times(_) | Repeat::Each { .. } => self.round + 1 < self.rounds,
             Repeat::Until { condition, every, within } => {
                 if self.holds(condition) {
@@ -224,8 +239,20 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
         }
     }
 
+    /// The row of the operations of the step at hand: the journey's, or the place of a request of its session.
+    pub(super) fn row(&self, workload: &Workload<D>) -> usize {
+        let (row, step) =
+            (self.assignment.row, &workload.steps(self.assignment.operation)[self.step]);
+        let sessions = self.sessions(workload).filter(|_| is_session(step));
+        sessions.map_or(row, |sessions| sessions.place(row, self.round))
+    }
+
+    fn sessions<'w>(&self, workload: &'w Workload<D>) -> Option<&'w Sessions> {
+        workload.journey(self.assignment.operation)?.sessions.as_deref()
+    }
+
     /// How often an action is performed; 0 where it is left out.
-    fn rounds_of(&self, action: &Action) -> u32 {
+    fn rounds_of(&self, action: &Action, workload: &Workload<D>) -> u32 {
         let index = self.assignment.index;
         let drawn = |share| Journey::takes(share, self.seed, index, self.step);
         let taken = action.share.is_none_or(drawn)
@@ -236,6 +263,9 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
         match &action.repeat {
             Repeat::Once => 1,
             Repeat::Times(times) => *times,
+            Repeat::Session => {
+                self.sessions(workload).map_or(0, |sessions| sessions.count(self.assignment.row))
+            }
             Repeat::Each { capture, at_most } => {
                 u32::try_from(self.memory.count(*capture)).unwrap_or(u32::MAX).min(*at_most)
             }
@@ -256,6 +286,10 @@ impl<C: Clock, N: Network, D: Driver> InProgress<C, N, D> {
     fn when_due(&self, now: u64) -> Next {
         if self.due_at > now { Next::Wait(self.due_at) } else { Next::Perform }
     }
+}
+
+fn is_session(step: &Step) -> bool {
+    matches!(step, Step::Do(Action { repeat: Repeat::Session, .. }))
 }
 
 /// The place of a step among those that perform something.

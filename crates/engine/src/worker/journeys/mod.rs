@@ -278,7 +278,8 @@ fn perform<C: Clock, N: Network, D: Driver>(
     let workload = &state.workload;
     let started = state.journeys.with(place, |journey| {
         let step = journey.launch(workload);
-        (step, journey.assignment, journey.seed, journey.due_at, journey.ordinal)
+        let assignment = Assignment { row: journey.row(workload), ..journey.assignment };
+        (step, assignment, journey.seed, journey.due_at, journey.ordinal)
     });
     let Some((step, journey, seed, due_at, ordinal)) = started else { return };
     for (lane, &operation) in (0_u8..).zip(workload.steps(journey.operation)[step].operations()) {

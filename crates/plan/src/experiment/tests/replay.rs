@@ -3,9 +3,91 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::journey::{AfterFailure, Connections, Journey, Repeat, Step};
 use crate::mix::Mix;
 use crate::operation::{Operation, Request};
 use crate::rows::Rows;
+use crate::sessions::Sessions;
+
+fn journey(sessions: Sessions) -> Journey {
+    Journey {
+        name: "session".to_owned(),
+        weight: 1.0,
+        rows: None,
+        sessions: Some(Arc::new(sessions)),
+        order: RowOrder::RoundRobin,
+        steps: Vec::new(),
+        connections: Connections::Own,
+        after_failure: AfterFailure::Continue,
+    }
+}
+
+const SESSIONS: &str = r#"
+title = "sessions"
+[target]
+url = "http://a:1"
+[load]
+replay = "offsets.csv"
+[[operation]]
+name    = "login"
+http    = { path = "/login" }
+[[operation]]
+name    = "request"
+targets = { file = "paths.txt" }
+[[journey]]
+name     = "session"
+sessions = "sessions.csv"
+steps    = ["login", "request"]
+"#;
+
+#[test]
+fn a_step_with_a_list_performs_the_requests_of_a_session() {
+    let arm = plan(SESSIONS).arms.remove(0);
+    let journey = &arm.journeys[0];
+    let repeats = journey.steps.iter().map(|step| match step {
+        Step::Do(action) => action.repeat.clone(),
+        step => panic!("{step:?}"),
+    });
+    assert_eq!(repeats.collect::<Vec<_>>(), [Repeat::Once, Repeat::Session]);
+    assert_eq!((journey.row_count(), journey.thinking()), (1, Duration::from_millis(1500)));
+    let listed = plan(SESSIONS).describe();
+    for says in
+        ["one of 1 sessions of sessions.csv for each, 2 requests together", "at its distance"]
+    {
+        assert!(listed.contains(says), "{says}: {listed}");
+    }
+}
+
+#[test]
+fn sessions_that_cannot_be_are_refused() {
+    for (from, to, says) in [
+        ("paths.txt", "one.txt", "sessions.csv is about 2 requests, and `request` has 1"),
+        ("sessions.csv", "lost.csv", "cannot read lost.csv"),
+        ("sessions.csv", "offsets.csv", "offsets.csv line 1: expected a session and a time"),
+        (", \"request\"]", "]", "no step has the requests of these sessions"),
+        (
+            "steps    =",
+            "rows = { file = \"accounts.csv\" }\nsteps =",
+            "`rows` and `sessions` exclude each other",
+        ),
+        (
+            "sessions = \"sessions.csv\"",
+            "",
+            "`targets` in `request`, which is a step of journey `session`",
+        ),
+        ("[\"login\", \"request\"]", "[[\"login\", \"request\"]]", "`targets` in `request`"),
+        (
+            "\"request\"]",
+            "{ do = \"request\", times = 2 }]",
+            "no step has the requests of these sessions",
+        ),
+    ] {
+        let text = SESSIONS.replace(from, to);
+        assert_ne!(text, SESSIONS, "{from}");
+        let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+        assert!(message.contains(says), "{says}: {message}");
+    }
+}
 
 /// Three arrivals at 0, 1.5 ms and 1 s, which repeat after 1.5 s.
 #[test]
@@ -43,6 +125,10 @@ fn a_scaled_replay_keeps_the_row_of_each_arrival() {
     for order in [RowOrder::RoundRobin, RowOrder::Once] {
         assert_eq!(listed(3, order), [0, 1, 0, 1, 2, 2], "{order:?}");
     }
+    let sessions = Sessions::parse("s.csv", "1,0s\n2,0s\n3,0s\n").unwrap();
+    let journeys = [journey(sessions)];
+    let mix = Mix::new(&[], &journeys, 1).of_load(&shifted.load);
+    assert_eq!(mix.take(6).map(|one| one.row).collect::<Vec<_>>(), [0, 1, 0, 1, 2, 2]);
     // A list of another length, and data of users, are taken as they come.
     assert_eq!(listed(4, RowOrder::RoundRobin), [0, 1, 2, 3, 0, 1]);
     let rows = Arc::new(Rows::parse("n.csv", b"n\n0\n1\n2\n").unwrap());
