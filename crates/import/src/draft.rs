@@ -46,8 +46,10 @@ pub struct Note {
 pub struct Replay {
     /// The file of the instants.
     pub offsets: String,
-    /// How many there are.
+    /// How many requests there are.
     pub requests: u64,
+    /// How many sessions begin at the instants, if not requests do.
+    pub sessions: Option<u64>,
     /// From the first stamp to the last request.
     pub length: Duration,
     /// Length of the stamps that the instants were drawn within, where it is worth a remark.
@@ -197,6 +199,8 @@ pub struct DraftJourney {
     pub weight: Option<f64>,
     /// Data for the placeholders of its operations.
     pub rows: Option<Rows>,
+    /// A file of recorded sessions.
+    pub sessions: Option<String>,
 }
 
 /// A step of a journey.

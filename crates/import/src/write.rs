@@ -128,6 +128,12 @@ impl Writer<'_> {
             let _ = writeln!(out, "weight = {weight}");
         }
         rows(out, journey.rows.as_ref());
+        if let Some(sessions) = &journey.sessions {
+            let _ = writeln!(out, "sessions = {}", fixed(sessions));
+            out.push_str(
+                "after_failure = \"continue\"              # a recorded client went on, too\n",
+            );
+        }
         out.push_str("steps  = [\n");
         let name = |place: &usize| text(&self.draft.operations[*place].name);
         for step in &journey.steps {
@@ -190,21 +196,30 @@ fn criteria(criteria: &[String]) -> String {
 }
 
 fn load(draft: &Draft) -> String {
-    let Some(Replay { offsets, requests, length, resolution }) = &draft.load else {
+    let Some(Replay { offsets, requests, sessions, length, resolution }) = &draft.load else {
         let keys: Vec<String> =
             draft.pace.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         return if keys.is_empty() { CAREFUL.to_owned() } else { keys.join("\n") };
     };
-    let length = format_duration(Duration::from_secs(length.as_secs_f64().round() as u64));
+    let rounded = Duration::from_secs(length.as_secs_f64().round() as u64);
     let resolution = resolution.map(format_duration).map(|one| {
         format!("resolution = {:<24}  # within this, instants are drawn at random\n", text(&one))
     });
+    let (what, count) = match sessions {
+        Some(sessions) => ("sessions", format!("sessions: {sessions}, requests: {requests}")),
+        None => ("requests", format!("requests: {requests}")),
+    };
+    // Else the phase would end where the last session begins.
+    let until = Duration::from_secs(length.as_secs() + 1);
+    let duration = sessions.map(|_| format!("duration = {}\n", text(&format_duration(until))));
     format!(
-        "replay  = {}           # requests: {requests}, in {length}\n{}\
-         # scale = 0.1                             # a tenth of the requests; 2 for twice as many\n\
+        "replay  = {}           # {count}, in {}\n{}{}\
+         # scale = 0.1                             # a tenth of the {what}; 2 for twice as many\n\
          warm_up = \"0s\"\n\
          steady_state = \"reported\"               # the traffic is as it was",
         fixed(offsets),
+        format_duration(rounded),
+        duration.unwrap_or_default(),
         resolution.unwrap_or_default()
     )
 }

@@ -6,7 +6,9 @@
 //!
 //! Not here: whether the load that was performed kept the burstiness of the log (see `judge`).
 
+mod client;
 mod line;
+mod sessions;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -20,9 +22,11 @@ use quantities::format_duration;
 use url::{Position, Url};
 
 use line::Request;
+pub use sessions::SessionFile;
+use sessions::Sessions;
 use table::Table;
 
-use crate::draft::{Draft, DraftOperation, Replay};
+use crate::draft::{Draft, DraftJourney, DraftOperation, DraftStep, Replay};
 use crate::format::Options;
 use crate::masks::UNKNOWN;
 use crate::stamp::Stamp;
@@ -50,6 +54,8 @@ const LABELS_SHOWN: usize = 10;
 pub struct LogSummary {
     /// Requests that were written.
     pub requests: u64,
+    /// Sessions that they belong to, if those were asked for.
+    pub sessions: Option<u64>,
     /// Lines that were left out, by reason: how many, and the number of the first, from 1.
     pub left_out: BTreeMap<&'static str, (u64, u64)>,
     /// Nanoseconds from the first stamp to the last request.
@@ -81,14 +87,16 @@ pub fn seems(text: &str) -> bool {
     good > 0 && good * 2 >= all
 }
 
-/// Reads a log, and writes a line of `requests` (method and path) and one of `offsets` for each request.
+/// Reads a log, and writes a line of `requests` (method and path) and one of `offsets` for each request. With `sessions`,
+/// `requests` has those of a session together, and `offsets` a line for each session.
 ///
 /// Errors: those of the reader and the writers
-pub fn convert(
+pub fn convert<'a>(
     mut log: impl BufRead,
     wanted: &Options,
-    requests: &mut impl Write,
-    offsets: &mut impl Write,
+    requests: &'a mut impl Write,
+    offsets: &'a mut impl Write,
+    sessions: Option<SessionFile<'a>>,
 ) -> io::Result<LogSummary> {
     writeln!(offsets, "offset_ns")?;
     let mut queue =
@@ -96,6 +104,7 @@ pub fn convert(
     let mut files = Files {
         requests,
         offsets,
+        sessions: sessions.map(Sessions::new).transpose()?,
         began: None,
         drawn: 0,
         finest: u64::MAX,
@@ -126,13 +135,14 @@ pub fn convert(
             Some(table) => table.read(text),
             None => line::read(text.trim_end()),
         };
-        match read.and_then(|request| files.request(&request, wanted)) {
+        match read.and_then(|request| files.request(&request, text, wanted)) {
             Ok(Some(entry)) => queue.add(entry, number, &mut files)?,
             Ok(None) => {}
             Err(reason) => files.leave_out(reason, number),
         }
     }
     queue.end(&mut files)?;
+    files.end_sessions()?;
     files.requests.flush()?;
     files.offsets.flush()?;
     Ok(files.summary)
@@ -196,14 +206,21 @@ fn origin(address: &str) -> Result<String, &'static str> {
 /// A request with the stamp of its line.
 struct Entry {
     stamp: Stamp,
+    sent: Sent,
+}
+
+/// What was sent, and by whom.
+struct Sent {
     /// Method and path.
     target: String,
+    /// Empty where nobody asks.
+    client: String,
 }
 
 /// Requests of the same stamp.
 struct SameStamp {
     within: u64,
-    targets: Vec<String>,
+    requests: Vec<Sent>,
 }
 
 /// Requests that may still be overtaken by a late line with an earlier stamp.
@@ -222,14 +239,14 @@ impl Queue {
         line: u64,
         files: &mut Files<'_, R, O>,
     ) -> io::Result<()> {
-        let Entry { stamp, target } = entry;
+        let Entry { stamp, sent } = entry;
         // In a short log, nothing is written yet.
         if stamp.at <= self.written || stamp.at.saturating_add(LATE) < self.newest {
             files.leave_out("it is more than a minute late", line);
             return Ok(());
         }
-        let empty = || SameStamp { within: stamp.within, targets: Vec::new() };
-        self.waiting.entry(stamp.at).or_insert_with(empty).targets.push(target);
+        let empty = || SameStamp { within: stamp.within, requests: Vec::new() };
+        self.waiting.entry(stamp.at).or_insert_with(empty).requests.push(sent);
         self.count += 1;
         self.newest = self.newest.max(stamp.at);
         while self.count > MOST_WAITING
@@ -242,9 +259,9 @@ impl Queue {
 
     fn write_first<R: Write, O: Write>(&mut self, files: &mut Files<'_, R, O>) -> io::Result<()> {
         if let Some((at, same)) = self.waiting.pop_first() {
-            self.count -= same.targets.len();
+            self.count -= same.requests.len();
             self.written = at;
-            files.write(at, &same)?;
+            files.write(at, same)?;
         }
         Ok(())
     }
@@ -261,6 +278,8 @@ impl Queue {
 struct Files<'a, R, O> {
     requests: &'a mut R,
     offsets: &'a mut O,
+    /// If they were asked for.
+    sessions: Option<Sessions<'a>>,
     /// The first stamp: intervals from it on are those of the log, so their counts are too.
     began: Option<i128>,
     /// Instants that were drawn so far.
@@ -275,12 +294,13 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         self.summary.left_out.entry(reason).or_insert((0, line)).0 += 1;
     }
 
-    /// The request of a line; `None` if it goes to a host that is not wanted.
+    /// The request of a line of this text; `None` if it goes to a host that is not wanted.
     ///
     /// Errors: why it is left out
     fn request(
         &mut self,
         request: &Request<'_>,
+        text: &str,
         wanted: &Options,
     ) -> Result<Option<Entry>, &'static str> {
         if !WITHOUT_BODY.contains(&&*request.method) {
@@ -316,6 +336,10 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         if origin.is_some_and(|origin| origin != self.summary.origin) {
             return Err("it goes to another host than the first");
         }
+        let client = match &self.sessions {
+            None => String::new(),
+            Some(sessions) => client::of(text, sessions.field()).ok_or("it names no client")?,
+        };
         let path = path.replace(|c: char| c.is_whitespace() || c.is_control(), "%20");
         let target = format!("{} {path}", request.method);
         if let Some(label) = &request.label {
@@ -324,16 +348,16 @@ impl<R: Write, O: Write> Files<'_, R, O> {
                 *labels.entry(label.clone()).or_default() += 1;
             }
         }
-        Ok(Some(Entry { stamp: request.stamp, target }))
+        Ok(Some(Entry { stamp: request.stamp, sent: Sent { target, client } }))
     }
 
     /// Writes requests of one stamp at instants within it.
-    fn write(&mut self, at: i128, same: &SameStamp) -> io::Result<()> {
+    fn write(&mut self, at: i128, same: SameStamp) -> io::Result<()> {
         // A log that drops zeros at the end of a fraction has stamps that look coarser than its clock is.
         self.finest = self.finest.min(same.within);
         let within = self.finest;
         let mut instants: Vec<u64> = (self.drawn..)
-            .take(same.targets.len())
+            .take(same.requests.len())
             .map(|index| {
                 let place = 1.0 - unit(draw(SEED, RandomStream::Schedule, index));
                 (place * within as f64) as u64
@@ -341,29 +365,60 @@ impl<R: Write, O: Write> Files<'_, R, O> {
             .collect();
         self.drawn += instants.len() as u64;
         instants.sort_unstable();
-        for (target, instant) in same.targets.iter().zip(instants) {
+        self.summary.requests += same.requests.len() as u64;
+        for (Sent { target, client }, instant) in same.requests.into_iter().zip(instants) {
             let instant = at + i128::from(instant);
             let began = *self.began.get_or_insert(at);
             let offset = u64::try_from(instant - began).unwrap_or_default();
-            self.summary.length = self.summary.length.max(offset);
-            writeln!(self.offsets, "{}", self.summary.length)?;
-            writeln!(self.requests, "{target}")?;
+            let offset = self.summary.length.max(offset);
+            self.summary.length = offset;
+            let begins = match &mut self.sessions {
+                Some(sessions) => sessions.add(client, target, offset, self.requests)?,
+                None => {
+                    writeln!(self.requests, "{target}")?;
+                    true
+                }
+            };
+            if begins {
+                writeln!(self.offsets, "{offset}")?;
+            }
         }
-        self.summary.requests += same.targets.len() as u64;
         self.summary.within = self.summary.within.max(within);
         Ok(())
     }
 }
 
+impl<R: Write, O> Files<'_, R, O> {
+    fn end_sessions(&mut self) -> io::Result<()> {
+        if let Some(sessions) = &mut self.sessions {
+            sessions.end(self.requests)?;
+            self.summary.sessions = Some(sessions.begun);
+        }
+        Ok(())
+    }
+}
+
+/// Names of the files that a log becomes.
+#[derive(Debug, Clone, Copy)]
+pub struct FileNames<'a> {
+    /// Methods and paths.
+    pub requests: &'a str,
+    /// Instants.
+    pub offsets: &'a str,
+    /// Sessions, if they were asked for.
+    pub sessions: Option<&'a str>,
+}
+
 impl LogSummary {
-    /// The experiment that replays the two files.
-    pub fn draft(&self, source: &str, requests: &str, offsets: &str) -> Draft {
+    /// The experiment that replays these files.
+    pub fn draft(&self, source: &str, files: FileNames<'_>) -> Draft {
         let length = Duration::from_nanos(self.length);
         let mut draft = Draft {
             title: format!("Replay of {source}"),
             load: Some(Replay {
-                offsets: offsets.to_owned(),
+                offsets: files.offsets.to_owned(),
                 requests: self.requests,
+                sessions: self.sessions,
                 length,
                 resolution: (self.within >= COARSE).then(|| Duration::from_nanos(self.within)),
             }),
@@ -393,13 +448,21 @@ impl LogSummary {
                 "The log says instants to {within}; within that, requests are spread evenly at random."
             ));
         }
-        draft.add(DraftOperation {
+        let request = draft.add(DraftOperation {
             name: "request".to_owned(),
             origin: self.origin.clone(),
-            targets: Some(requests.to_owned()),
+            targets: Some(files.requests.to_owned()),
             comments,
             ..DraftOperation::default()
         });
+        if let Some(sessions) = files.sessions {
+            draft.add_journey(DraftJourney {
+                name: "session".to_owned(),
+                steps: vec![DraftStep::Do(vec![request])],
+                sessions: Some(sessions.to_owned()),
+                ..DraftJourney::default()
+            });
+        }
         draft
     }
 }

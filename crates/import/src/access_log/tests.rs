@@ -3,10 +3,12 @@ use super::*;
 mod burstiness;
 mod processes;
 
+const FILES: FileNames<'_> = FileNames { requests: "r.txt", offsets: "o.csv", sessions: None };
+
 fn converted(log: &str, hosts: &[&str]) -> (LogSummary, Vec<String>, Vec<u64>) {
     let wanted = Options { hosts: hosts.iter().map(|host| (*host).to_owned()).collect() };
     let (mut requests, mut offsets) = (Vec::new(), Vec::new());
-    let summary = convert(log.as_bytes(), &wanted, &mut requests, &mut offsets).unwrap();
+    let summary = convert(log.as_bytes(), &wanted, &mut requests, &mut offsets, None).unwrap();
     let lines = |bytes: Vec<u8>| -> Vec<String> {
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     };
@@ -119,7 +121,7 @@ fn hosts_of_a_log_are_kept() {
         ("http://b", 1, 0)
     );
     assert_eq!(summary.within, 1_000_000);
-    let experiment = crate::write(&summary.draft("a.log", "r.txt", "o.csv"), "a.log");
+    let experiment = crate::write(&summary.draft("a.log", FILES), "a.log");
     assert!(experiment.contains("url = \"http://b\""), "{experiment}");
     assert!(experiment.contains("resolution = \"1ms\" "), "{experiment}");
     assert!(seems(&log) && seems(&line(0, "GET /")) && !seems("curl http://h/") && !seems(""));
@@ -172,7 +174,7 @@ fn results_of_jmeter_are_replayed() {
     let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
     let expected = [("it has no address", (1, 5)), ("it has no time that is understood", (1, 6))];
     assert_eq!(left_out, expected);
-    let draft = summary.draft("a.jtl", "r.txt", "o.csv");
+    let draft = summary.draft("a.jtl", FILES);
     assert!(draft.notes.iter().any(|note| note.what.contains("sent as GET")), "{draft:?}");
     assert_eq!(draft.operations[0].comments[0], "Labels: home (2), a, b (1).");
     assert_eq!(converted(&JTL.replace("\"a, b\"", "a").replace(',', ";"), &[]).2.len(), 3);
@@ -196,7 +198,7 @@ fn results_of_vegeta_are_replayed_at_their_nanoseconds() {
     assert_eq!(offsets, [0, 123_456_789]);
     let left_out: Vec<_> = summary.left_out.iter().map(|(why, at)| (*why, *at)).collect();
     assert_eq!(left_out, [("it has no address", (1, 4)), ("its body is not in the log", (1, 2))]);
-    assert!(summary.draft("a", "r", "o").notes.iter().all(|note| note.line.is_some()));
+    assert!(summary.draft("a", FILES).notes.iter().all(|note| note.line.is_some()));
 }
 
 #[test]
@@ -207,5 +209,45 @@ fn a_quote_that_does_not_end_takes_no_more_than_its_bound() {
     let table = Table::begun_by(JTL.lines().next().unwrap()).unwrap();
     for hostile in ["", "\"", ",", "1,\"", "1700000000000,\u{0}", &",".repeat(100_000)] {
         assert!(table.read(hostile).is_err(), "{hostile}");
+    }
+}
+
+#[test]
+fn sessions_keep_their_requests_together_and_begin_at_instants_of_their_own() {
+    let log: String =
+        [(0, "a", "/1"), (1, "b", "/x"), (3, "a", "/2"), (9, "b", "/y"), (9, "-", "/lost")]
+            .map(|(second, client, path)| {
+                line(second, &format!("GET {path}")).replacen('h', client, 1)
+            })
+            .concat();
+    let (mut requests, mut offsets, mut file) = (Vec::new(), Vec::new(), Vec::new());
+    let sessions = SessionFile { field: None, file: &mut file };
+    let summary =
+        convert(log.as_bytes(), &Options::default(), &mut requests, &mut offsets, Some(sessions));
+    let summary = summary.unwrap();
+    assert_eq!((summary.requests, summary.sessions), (4, Some(2)));
+    assert_eq!(summary.left_out["it names no client"], (1, 5));
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    assert_eq!(text(requests), "GET /1\nGET /2\nGET /x\nGET /y\n");
+    // The instants are those that the requests have without sessions.
+    let all = converted(&log, &[]).2;
+    let (offsets, file) = (text(offsets), text(file));
+    assert_eq!(offsets, format!("offset_ns\n{}\n{}\n", all[0], all[1]));
+    let expected =
+        format!("session,after_ns\n1,0\n1,{}\n2,0\n2,{}\n", all[2] - all[0], all[3] - all[1]);
+    assert_eq!(file, expected);
+    let read = plan::sessions::Sessions::parse("s.csv", &file).unwrap();
+    assert_eq!((read.len(), read.requests()), (2, 4));
+    let draft = summary.draft("a.log", FileNames { sessions: Some("s.csv"), ..FILES });
+    let experiment = crate::write(&draft, "a.log");
+    for part in [
+        "# sessions: 2, requests: 4, in ",
+        "duration = \"10s\"\n",
+        "# a tenth of the sessions",
+        "sessions = \"s.csv\"",
+        "after_failure = \"continue\"",
+        "name   = \"session\"",
+    ] {
+        assert!(experiment.contains(part), "{part}: {experiment}");
     }
 }

@@ -197,7 +197,7 @@ impl<'a> Visit<'a, '_> {
         let steps = self.timeline.steps();
         if !steps.is_empty() {
             let name = "visit".to_owned();
-            draft.add_journey(DraftJourney { name, steps, weight: None, rows: None });
+            draft.add_journey(DraftJourney { name, steps, ..DraftJourney::default() });
         }
     }
 }

@@ -48,8 +48,7 @@ pub fn read(text: &str, wanted: &Options) -> Result<Draft, Unreadable> {
         draft.add_journey(DraftJourney {
             name: "visit".to_owned(),
             steps,
-            weight: None,
-            rows: None,
+            ..DraftJourney::default()
         });
     }
     Ok(draft)

@@ -272,6 +272,7 @@ impl Reader<'_> {
             steps,
             weight: users.map(f64::from).filter(|users| *users > 0.0),
             rows: self.rows.clone(),
+            ..DraftJourney::default()
         });
     }
 

@@ -135,7 +135,6 @@ fn add_journey(variables: &Variables, draft: &mut Draft) {
     draft.add_journey(DraftJourney {
         name: "collection".to_owned(),
         steps,
-        weight: None,
-        rows: None,
+        ..DraftJourney::default()
     });
 }

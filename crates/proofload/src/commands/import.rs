@@ -43,6 +43,11 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Problem> {
     if is_log {
         return log::import(args, &name, reader);
     }
+    if args.sessions.is_some() {
+        let problem =
+            Problem::usage(format!("{} is no log, and --sessions is for logs", printable(&name)));
+        return Err(problem.hint("leave it out; a recording becomes a journey without it"));
+    }
     let bytes = file::within(reader, LONGEST).map_err(unread)?;
     let text = String::from_utf8(bytes);
     let text = text.map_err(|_| Problem::usage(format!("{} is not UTF-8", printable(&name))))?;

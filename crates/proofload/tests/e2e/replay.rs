@@ -2,6 +2,7 @@
 
 #[path = "../../../import/src/access_log/tests/processes.rs"]
 mod processes;
+mod sessions;
 
 use record::summary::{Burstiness, Replay, TrialSummary};
 use stats::burstiness::{ScaleChange, changes};

@@ -172,7 +172,10 @@ impl<'t, 'o> Converter<'t, 'o> {
             [DraftStep::Do(places)] if places.len() == 1 && scenarios < 2 => {
                 self.draft.operations[places[0]].rows = rows;
             }
-            _ => self.draft.add_journey(DraftJourney { name, steps, weight, rows }),
+            _ => {
+                let others = DraftJourney::default();
+                self.draft.add_journey(DraftJourney { name, steps, weight, rows, ..others });
+            }
         }
     }
 
