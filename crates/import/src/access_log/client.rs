@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
+use super::line::{found, virtual_host};
 use crate::stamp::iso;
 
 /// Keys of an address in logs of JSON.
@@ -41,6 +42,7 @@ pub(super) fn of(line: &str, field: Option<&str>) -> Option<String> {
     let (address, agent) = match before.first()? {
         first if first.starts_with('[') => (text(1), text(2)),
         _ if is_balanced => (address()?, text(1)),
+        _ if virtual_host(line.split('"').next()?).is_some() => (*before.get(1)?, text(2)),
         first => (*first, text(2)),
     };
     named(address, agent)
@@ -48,7 +50,7 @@ pub(super) fn of(line: &str, field: Option<&str>) -> Option<String> {
 
 fn json(line: &str, field: Option<&str>) -> Option<String> {
     let value: Value = serde_json::from_str(line).ok()?;
-    let text = |key: &str| match value.get(key)? {
+    let text = |key: &str| match found(&value, &[key])? {
         Value::String(text) if !text.is_empty() && text != "-" => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -57,7 +59,8 @@ fn json(line: &str, field: Option<&str>) -> Option<String> {
         return text(field);
     }
     let first = |keys: &[&str]| keys.iter().find_map(|key| text(key));
-    named(&first(&ADDRESSES)?, &first(&AGENTS).unwrap_or_default())
+    let header = || value.pointer("/request/headers/User-Agent/0")?.as_str().map(str::to_owned);
+    named(&first(&ADDRESSES)?, &first(&AGENTS).or_else(header).unwrap_or_default())
 }
 
 fn named(address: &str, agent: &str) -> Option<String> {
@@ -107,6 +110,14 @@ mod tests {
             (six, Some("2001:db8::1\ncurl/7.38.0")),
             ("- - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1", None),
             ("{\"remote_addr\":\"192.0.2.7:80\",\"http_user_agent\":\"a\"}", Some("192.0.2.7\na")),
+            (
+                "example.org:80 192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1 \"-\" \"b\"",
+                Some("192.0.2.7\nb"),
+            ),
+            (
+                "{\"request\":{\"client_ip\":\"::1\",\"headers\":{\"User-Agent\":[\"curl\"]}}}",
+                Some("::1\ncurl"),
+            ),
             ("{\"client_ip\":\"\",\"ip\":\"::1\"}", Some("::1\n")),
             ("{\"user_agent\":\"a\"}", None),
             ("{\"a", None),

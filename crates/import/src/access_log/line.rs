@@ -1,7 +1,7 @@
 //! Lines of access logs.
 //!
-//! Source: Apache's `mod_log_config`, "Common" and "Combined Log Format"; Envoy, "Default format string"; AWS, "Access log
-//! entries" of Application and Classic Load Balancers
+//! Source: Apache's `mod_log_config`, "Common" and "Combined Log Format", and Debian's `vhost_combined`; Envoy, "Default
+//! format string"; AWS, "Access log entries" of Application and Classic Load Balancers; Caddy, "How Logging Works"
 
 use std::borrow::Cow;
 
@@ -66,7 +66,44 @@ pub(super) fn read(line: &str) -> Result<Request<'_>, Reason> {
     };
     let stamp = stamp.ok_or("it has no time that is understood")?;
     let (method, target) = words(request).ok_or("its request is no method and address")?;
-    Ok(Request { stamp, method: method.into(), target: target.into(), host: None, label: None })
+    let host = virtual_host(before).map(Cow::Borrowed);
+    Ok(Request { stamp, method: method.into(), target: unescaped(target), host, label: None })
+}
+
+/// The host that stands before address, identity and user: `example.org:80 192.0.2.7 - - [`.
+pub(super) fn virtual_host(before: &str) -> Option<&str> {
+    let words: Vec<&str> = before.split('[').next()?.split_whitespace().collect();
+    let [first, _, _, _] = words.as_slice() else { return None };
+    let (host, port) = first.rsplit_once(':')?;
+    (!host.is_empty() && port.parse::<u16>().is_ok()).then_some(*first)
+}
+
+/// What servers write with a backslash, as it can be sent: `\x22` of nginx and `\"` of Apache are `%22`.
+fn unescaped(target: &str) -> Cow<'_, str> {
+    if !target.contains('\\') {
+        return Cow::Borrowed(target);
+    }
+    let (mut out, mut rest) = (String::new(), target);
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let code = escape.strip_prefix('x').and_then(|code| code.get(..2));
+        rest = match (code.filter(|code| code.bytes().all(|b| b.is_ascii_hexdigit())), escape) {
+            (Some(code), _) => {
+                out.push('%');
+                out.push_str(code);
+                &escape[3..]
+            }
+            (None, quote) if quote.starts_with('"') => {
+                out.push_str("%22");
+                &escape[1..]
+            }
+            (None, slash) => {
+                out.push_str("%5C");
+                slash.strip_prefix('\\').unwrap_or(slash)
+            }
+        };
+    }
+    Cow::Owned(out + rest)
 }
 
 /// The first text in quotes, and what stands before it.
@@ -95,10 +132,16 @@ fn words(request: &str) -> Option<(&str, &str)> {
     (is_method && is_target).then_some((method, target))
 }
 
+/// The value of the first of these keys, or of one within `request`, where Caddy has most of them.
+pub(super) fn found<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
+    let within = |value: &'a Value| keys.iter().find_map(|key| value.get(key));
+    let found = within(value).or_else(|| within(value.get("request")?));
+    found.filter(|one| !one.is_null())
+}
+
 fn json(line: &str) -> Result<Request<'static>, Reason> {
     let value: Value = serde_json::from_str(line).map_err(|_| "it is no JSON")?;
-    let find =
-        |keys: &[&str]| keys.iter().find_map(|key| value.get(key)).filter(|one| !one.is_null());
+    let find = |keys: &[&str]| found(&value, keys);
     let stamp = find(&TIMES).and_then(|time| match time {
         Value::Number(number) => number_since_1970(&number.to_string()),
         Value::String(text) => {
@@ -118,6 +161,9 @@ fn json(line: &str) -> Result<Request<'static>, Reason> {
     let (method, target) = line.or_else(apart).ok_or("its request is no method and address")?;
     let host =
         find(&HOSTS).and_then(text).filter(|host| !host.is_empty() && host != "-" && host != "_");
+    // Caddy says that a request came over TLS by what was agreed on.
+    let is_secure = value.pointer("/request/tls").is_some_and(Value::is_object);
+    let host = host.map(|host| if is_secure { format!("https://{host}") } else { host });
     Ok(Request {
         stamp,
         method: method.into(),
@@ -173,10 +219,33 @@ mod tests {
         check(
             "- - - [10/Oct/2000:13:55:36 -0700] \"GET /a \\\"b\\\" HTTP/1.1\" 200 1",
             "GET",
-            "/a \\\"b\\\"",
+            "/a %22b%22",
             None,
             971_211_336,
         );
+        let hosts = "example.org:8080 ::1 - ann [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 1 \"-\" \"x\"";
+        check(hosts, "GET", "/a", Some("example.org:8080"), 971_211_336);
+        let user = "a:80 - ann [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 1";
+        check(user, "GET", "/a", None, 971_211_336);
+        let caddy = "{\"level\":\"info\",\"ts\":1646861401.5241024,\"logger\":\"http.log.access\",\"request\":\
+            {\"client_ip\":\"127.0.0.1\",\"method\":\"HEAD\",\"host\":\"localhost\",\"uri\":\"/c?d\",\"headers\":{},\
+            \"tls\":{\"proto\":\"h2\"}},\"status\":200}";
+        check(caddy, "HEAD", "/c?d", Some("https://localhost"), 1_646_861_401);
+        check(&caddy.replace("tls", "x"), "HEAD", "/c?d", Some("localhost"), 1_646_861_401);
+    }
+
+    #[test]
+    fn escapes_of_a_server_are_sent_as_what_they_stand_for() {
+        for (target, sent) in [
+            ("/a", "/a"),
+            (r"/?q=\x22a\x22", "/?q=%22a%22"),
+            (r"/\\\x5Cb", "/%5C%5Cb"),
+            (r"/\xé\x2", "/%5Cxé%5Cx2"),
+            (r#"/\""#, "/%22"),
+            ("/\\", "/%5C"),
+        ] {
+            assert_eq!(unescaped(target), sent, "{target}");
+        }
     }
 
     #[test]

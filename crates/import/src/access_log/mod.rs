@@ -189,6 +189,15 @@ fn skip_line(log: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
+/// The address of a host that may have a scheme and a port.
+fn address_of(host: &str) -> String {
+    match host.rsplit_once(':') {
+        _ if host.contains("://") => host.to_owned(),
+        Some((_, "443")) => format!("https://{host}"),
+        _ => format!("http://{host}"),
+    }
+}
+
 /// Scheme, host and port of an address, without user and password.
 ///
 /// Errors: why it has none
@@ -309,7 +318,7 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         let (origin, path) = match request.target.starts_with('/') {
             true => {
                 let host = request.host.as_deref();
-                let origin = host.map(|host| origin(&format!("http://{host}"))).transpose()?;
+                let origin = host.map(|host| origin(&address_of(host))).transpose()?;
                 (origin, request.target.to_string())
             }
             false => {
@@ -326,11 +335,8 @@ impl<R: Write, O: Write> Files<'_, R, O> {
             return Ok(None);
         }
         if self.summary.origin.is_empty() {
-            let address = |host: &String| match host.contains("://") {
-                true => host.clone(),
-                false => format!("http://{host}"),
-            };
-            let host = wanted.hosts.first().map(|host| self::origin(&address(host))).transpose()?;
+            let wanted = wanted.hosts.first();
+            let host = wanted.map(|host| self::origin(&address_of(host))).transpose()?;
             self.summary.origin = origin.clone().or(host).unwrap_or_else(|| UNKNOWN.to_owned());
         }
         if origin.is_some_and(|origin| origin != self.summary.origin) {

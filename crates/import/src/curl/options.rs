@@ -158,13 +158,13 @@ impl Request {
                     None => Data::Text(value),
                 });
             }
-            "-F" | "--form" => self.parts.extend(part(&value, true, draft)),
-            "--form-string" => self.parts.extend(part(&value, false, draft)),
+            "-F" | "--form" => self.parts.extend(part(&value, true, line, draft)),
+            "--form-string" => self.parts.extend(part(&value, false, line, draft)),
             "-u" | "--user" => self.user = Some(value),
             "--oauth2-bearer" => self.token = Some(value),
             "-A" | "--user-agent" => self.headers.push(("user-agent".into(), value)),
             "-e" | "--referer" => self.headers.push(("referer".into(), value)),
-            "-b" | "--cookie" if value.contains('=') => self.headers.push(("cookie".into(), value)),
+            "-b" | "--cookie" if value.contains('=') => self.add_cookies(&value),
             "-I" | "--head" => self.is_head = true,
             "-G" | "--get" => self.is_get = true,
             "-L" | "--location" => self.follows = true,
@@ -177,6 +177,14 @@ impl Request {
             known if WITHOUT_MEANING.contains(&known) || VALUE_WITHOUT_MEANING.contains(&known) => {
             }
             other => connection(other, &value, line, draft),
+        }
+    }
+
+    /// Several options are one field.
+    fn add_cookies(&mut self, cookies: &str) {
+        match self.headers.iter_mut().find(|(name, _)| name == "cookie") {
+            Some((_, earlier)) => *earlier = format!("{earlier}; {cookies}"),
+            None => self.headers.push(("cookie".to_owned(), cookies.to_owned())),
         }
     }
 
@@ -321,10 +329,16 @@ fn urlencoded(value: &str) -> String {
     }
 }
 
-/// `name=text`, and with files also `name=@file;type=kind`.
-fn part(value: &str, with_files: bool, draft: &mut Draft) -> Option<(String, Part)> {
+/// `name=text`, and with files also `name=@file;type=kind` and `name=<file`, whose part has no name of a file.
+fn part(value: &str, with_files: bool, line: usize, draft: &mut Draft) -> Option<(String, Part)> {
     let (name, content) = value.split_once('=')?;
-    let part = match content.strip_prefix('@').filter(|_| with_files) {
+    if content.starts_with('<') && with_files {
+        draft.note(
+            line,
+            format!("{name}: the part is sent with the name of its file, which curl leaves out"),
+        );
+    }
+    let part = match content.strip_prefix(['@', '<']).filter(|_| with_files) {
         Some(file) => {
             let (file, rest) = file.split_once(';').unwrap_or((file, ""));
             let kind = rest.split(';').find_map(|part| part.strip_prefix("type="));

@@ -44,6 +44,10 @@ fn options_are_those_of_curl() {
         "http   = { path = \"/\", multipart = { a = \"b\", c = { file = \"d.png\", type = \"image/png\" }, e = \"@f\" } }",
     );
     check(
+        "curl -b a=1 -b 'b=2; c=3' h",
+        "http   = { path = \"/\", header = { cookie = \"{{env.COOKIE}}\" } }",
+    );
+    check(
         "curl h -d @x.bin -H 'content-type: image/png'",
         "http   = { path = \"/\", header = { content-type = \"image/png\" }, body_file = \"x.bin\" }",
     );
@@ -51,7 +55,7 @@ fn options_are_those_of_curl() {
 
 #[test]
 fn what_cannot_be_taken_over_is_noted_with_its_line() {
-    let text = "curl h -d @a -d b\n\ncurl \"$X\"\ncurl ftp://h/\nwget h\ncurl\ncurl h --frobnicate\ncurl 'h/{a,b}'";
+    let text = "curl h -d @a -d b\n\ncurl \"$X\"\ncurl ftp://h/\nwget h\ncurl\ncurl h --frobnicate\ncurl 'h/{a,b}'\ncurl h -F 'a=<b'";
     let draft = read(text, &Options::default()).unwrap();
     let notes: Vec<_> = draft.notes.iter().map(|note| (note.line, note.what.as_str())).collect();
     assert_eq!(
@@ -65,10 +69,11 @@ fn what_cannot_be_taken_over_is_noted_with_its_line() {
             (Some(6), "a curl without an address"),
             (Some(7), "the option --frobnicate is left out"),
             (Some(8), "curl makes several requests of h/{a,b}; here it is one"),
+            (Some(9), "a: the part is sent with the name of its file, which curl leaves out"),
         ]
     );
     let names: Vec<_> = draft.operations.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["root", "root_2", "a_b"]);
+    assert_eq!(names, ["root", "root_2", "a_b", "root_3"]);
 }
 
 #[test]

@@ -32,6 +32,46 @@ pub(super) enum Content<'a> {
     Empty,
     Text(String),
     File(&'a str),
+    /// Texts and files in their order.
+    Mixed(Vec<Piece<'a>>),
+}
+
+/// A line of a body, or a file that stands in its place.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Line(&'a str),
+    File(&'a str),
+}
+
+impl<'a> Content<'a> {
+    fn of(pieces: Vec<Piece<'a>>) -> Self {
+        let mut files = pieces.iter().filter_map(Piece::file);
+        let (file, is_one) = (files.next(), files.next().is_none());
+        let lines: Vec<&str> = pieces.iter().filter_map(Piece::line).collect();
+        let text = lines.join("\n").trim().to_owned();
+        match file {
+            None if text.is_empty() => Self::Empty,
+            None => Self::Text(text),
+            Some(file) if is_one && text.is_empty() => Self::File(file),
+            Some(_) => Self::Mixed(pieces),
+        }
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn line(&self) -> Option<&'a str> {
+        match self {
+            Self::Line(line) => Some(line),
+            Self::File(_) => None,
+        }
+    }
+
+    fn file(&self) -> Option<&'a str> {
+        match self {
+            Self::Line(_) => None,
+            Self::File(file) => Some(file),
+        }
+    }
 }
 
 /// Methods that begin a line of a request; without one it is GET.
@@ -78,6 +118,7 @@ fn block<'a>(lines: &[(usize, &'a str)]) -> Option<Block<'a>> {
         }
     }
     block.read_content(lines);
+    block.complete_address();
     Some(block)
 }
 
@@ -109,8 +150,18 @@ impl<'a> Block<'a> {
         (!address.is_empty()).then_some(())
     }
 
+    /// A path alone goes to the host of the header fields.
+    fn complete_address(&mut self) {
+        let is_host = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case("host");
+        let host = self.headers.iter().find(is_host).map(|(_, value)| *value);
+        if let Some(host) = host.filter(|_| self.address.starts_with('/')) {
+            let scheme = if host.ends_with(":443") { "https" } else { "http" };
+            self.address = format!("{scheme}://{host}{}", self.address);
+        }
+    }
+
     fn read_content(&mut self, lines: impl Iterator<Item = (usize, &'a str)>) {
-        let mut text: Vec<&str> = Vec::new();
+        let mut pieces: Vec<Piece<'_>> = Vec::new();
         let mut is_script = false;
         for (number, line) in lines {
             let trimmed = line.trim();
@@ -119,18 +170,15 @@ impl<'a> Block<'a> {
                 is_script = !trimmed.ends_with("%}");
                 self.read_script(number, trimmed);
             } else if let Some(file) = trimmed.strip_prefix("< ") {
-                self.content = Content::File(file.trim());
+                pieces.push(Piece::File(file.trim()));
             } else if !trimmed.starts_with("<> ")
                 && !trimmed.starts_with(">> ")
                 && !trimmed.starts_with("> ")
             {
-                text.push(line);
+                pieces.push(Piece::Line(line));
             }
         }
-        let text = text.join("\n");
-        if !text.trim().is_empty() && matches!(self.content, Content::Empty) {
-            self.content = Content::Text(text.trim().to_owned());
-        }
+        self.content = Content::of(pieces);
     }
 
     /// `client.global.set("name", response.body.path);`

@@ -6,20 +6,27 @@
 //! Source: README of the REST Client (Huachao/vscode-restclient); "HTTP request syntax" of JetBrains
 
 mod block;
+mod multipart;
 mod variables;
 
-use crate::draft::{Capture, Draft, DraftJourney, DraftStep};
+use crate::draft::{Body, Capture, Draft, DraftJourney, DraftOperation, DraftStep, Part};
 use crate::format::{Options, Unreadable};
 use crate::masks::{Masks, UNKNOWN};
 use crate::request;
-use block::{Block, Content};
+use block::{Block, Content, Piece};
+use multipart::PartContent;
 use variables::Variables;
 
 /// Whether a text seems to be such a file.
 pub fn seems(name: &str, text: &str) -> bool {
     name.ends_with(".http")
         || name.ends_with(".rest")
-        || (text.lines().any(|line| line.starts_with("###")) && block::blocks(text).count() > 0)
+        || (text.lines().any(|line| line.starts_with("###")) && block::blocks(text).any(is_request))
+}
+
+/// Whether a block is more than a paragraph under a heading.
+fn is_request(block: Block<'_>) -> bool {
+    !block.method.is_empty() || block.address.starts_with("http")
 }
 
 /// Reads every request.
@@ -73,19 +80,7 @@ fn add(
         let value = masked(value, draft);
         request::add_header(&mut operation, name, &value, &mut draft.credentials);
     }
-    match &block.content {
-        Content::Empty => {}
-        Content::File(file) => operation.body = crate::draft::Body::File((*file).to_owned()),
-        Content::Text(text) => {
-            let is_form = operation.headers.iter().any(|(name, value)| {
-                name == "content-type" && value.as_str().contains("x-www-form-urlencoded")
-            });
-            // A form may be written on several lines.
-            let text = if is_form { text.replace(['\r', '\n'], "") } else { text.clone() };
-            let text = masked(&text, draft);
-            request::set_body(&mut operation, &text, &mut draft.credentials);
-        }
-    }
+    add_content(block, &mut operation, &mut masked, draft);
     operation.method = block.method.to_owned();
     operation.is_http2 = block.is_http2;
     if let Some(host) = masks.lift(&mut operation) {
@@ -106,6 +101,57 @@ fn add(
     }
     variables.answered(block, place);
     Some(place)
+}
+
+/// Sets the body; `masked` fills variables in.
+fn add_content(
+    block: &Block<'_>,
+    operation: &mut DraftOperation,
+    masked: &mut impl FnMut(&str, &mut Draft) -> String,
+    draft: &mut Draft,
+) {
+    match &block.content {
+        Content::Empty => {}
+        Content::File(file) => operation.body = Body::File((*file).to_owned()),
+        Content::Text(text) => {
+            let is_form = operation.headers.iter().any(|(name, value)| {
+                name == "content-type" && value.as_str().contains("x-www-form-urlencoded")
+            });
+            // A form may be written on several lines.
+            let text = if is_form { text.replace(['\r', '\n'], "") } else { text.clone() };
+            let text = masked(&text, draft);
+            request::set_body(operation, &text, &mut draft.credentials);
+        }
+        Content::Mixed(pieces) => match form(pieces, operation, masked, draft) {
+            Some(parts) => {
+                operation.headers.retain(|(name, _)| name != "content-type");
+                operation.body = Body::Multipart(parts);
+            }
+            None => draft.note(block.line, "a body of text and files is left out"),
+        },
+    }
+}
+
+/// The parts of a form that has files.
+fn form(
+    pieces: &[Piece<'_>],
+    operation: &DraftOperation,
+    masked: &mut impl FnMut(&str, &mut Draft) -> String,
+    draft: &mut Draft,
+) -> Option<Vec<(String, Part)>> {
+    let kind = operation.headers.iter().find(|(name, _)| name == "content-type")?;
+    let parts = multipart::parts(pieces, multipart::boundary(kind.1.as_str())?)?;
+    let parts = parts.into_iter().map(|part| {
+        let content = match part.content {
+            PartContent::Text(text) => {
+                let text = masked(&text, draft);
+                Part::Text(draft.credentials.text(part.name, &text))
+            }
+            PartContent::File(file) => Part::File(file.to_owned(), part.kind.map(str::to_owned)),
+        };
+        (part.name.to_owned(), content)
+    });
+    Some(parts.collect())
 }
 
 impl Capture {
@@ -146,6 +192,30 @@ mod tests {
             assert!(written.contains(line), "{line}\n{written}");
         }
         assert!(!written.contains("[[journey]]"), "{written}");
+    }
+
+    #[test]
+    fn a_form_may_have_files_and_a_path_its_host_beside_it() {
+        let text = "POST /a HTTP/1.1\nHost: h:443\nContent-Type: multipart/form-data; boundary=b\n\n--b\n\
+            Content-Disposition: form-data; name=\"password\"\n\ns3cret-1\n--b\n\
+            Content-Disposition: form-data; name=\"f\"; filename=\"x.png\"\nContent-Type: image/png\n\n< ./x.png\n--b--\n\
+            \n###\nPOST http://h/b\n\na\n< ./x.png\n";
+        let (draft, written) = written(text);
+        let notes: Vec<&str> = draft.notes.iter().map(|note| note.what.as_str()).collect();
+        assert_eq!(notes, ["a body of text and files is left out"]);
+        for line in [
+            "https://h",
+            "multipart = { password = \"{{env.PASSWORD}}\", f = { file = \"./x.png\", type = \"image/png\" } }",
+        ] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+        assert!(!written.contains("content-type") && !written.contains("s3cret"), "{written}");
+    }
+
+    #[test]
+    fn a_page_of_text_is_no_such_file() {
+        assert!(!seems("README.md", "# Title\n\n### Heading\n\nSome words.\n"));
+        assert!(seems("requests.txt", "### One\nGET /a\n"));
     }
 
     #[test]

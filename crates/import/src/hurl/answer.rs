@@ -14,7 +14,11 @@ pub(super) fn read(
     operation: &mut DraftOperation,
     draft: &mut Draft,
 ) -> Captures {
-    operation.expect.status.extend(entry.status.map(Status::Code));
+    let is_possible = |status: &u16| (100..=599).contains(status);
+    operation.expect.status.extend(entry.status.filter(is_possible).map(Status::Code));
+    if let Some(status) = entry.status.filter(|status| !is_possible(status)) {
+        draft.note(entry.line, format!("the status {status} that is expected is left out"));
+    }
     for line in &entry.asserts {
         if !assert(line.text, &mut operation.expect) {
             draft.note(line.number, format!("the assertion {} is left out", line.text));

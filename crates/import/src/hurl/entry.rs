@@ -69,9 +69,24 @@ impl<'a> Entry<'a> {
 pub(super) fn request_line(line: &str) -> Option<(&str, &str)> {
     let (method, address) = line.split_once(' ')?;
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
-    let address = address.split_once(" #").map_or(address, |(address, _)| address).trim();
+    let address = without_comment(address);
     let is_address = address.starts_with("http") || address.starts_with("{{");
     (is_method && is_address).then_some((method, address))
+}
+
+/// A line without the comment at its end, which begins outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut before) = (None, ' ');
+    for (at, letter) in line.char_indices() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter && before != '\\' => quote = None,
+            (None, '"' | '`') => quote = Some(letter),
+            (None, '#') if before.is_whitespace() => return line[..at].trim_end(),
+            _ => {}
+        }
+        before = letter;
+    }
+    line.trim_end()
 }
 
 struct Lines<'a> {
@@ -114,7 +129,7 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry<'_>>, Unreadable> {
         } else if let Some(content) = lines.content(line)? {
             entry.content = content;
         } else {
-            entry.headers.push(line);
+            entry.headers.push(Line { text: without_comment(text), ..line });
         }
     }
     Ok(entries)
@@ -149,7 +164,8 @@ impl<'a> Lines<'a> {
                 break;
             }
             self.next += 1;
-            if !text.is_empty() && !text.starts_with('#') {
+            let text = without_comment(text);
+            if !text.is_empty() {
                 section.push(Line { text, ..line });
             }
         }
@@ -173,16 +189,19 @@ impl<'a> Lines<'a> {
         }
         Ok(match text {
             text if text.starts_with('`') => {
-                Some(Content::Text(text.trim_matches('`').to_owned(), None))
+                let text = text.split('`').nth(1).unwrap_or_default();
+                Some(Content::Text(text.to_owned(), None))
             }
-            text if text.starts_with('"') => Some(Content::Text(text.to_owned(), None)),
+            text if text.starts_with('"') => {
+                Some(Content::Text(without_comment(text).to_owned(), None))
+            }
             text if text.starts_with('<') => Some(Content::Text(self.until_answer(line), None)),
             text if text.starts_with("base64,") || text.starts_with("hex,") => {
                 Some(Content::Unknown(line.number))
             }
             text => text
                 .strip_prefix("file,")
-                .map(|file| Content::File(file.trim_end_matches(';').trim())),
+                .map(|file| Content::File(file.split(';').next().unwrap_or_default().trim())),
         })
     }
 
@@ -204,7 +223,7 @@ impl<'a> Lines<'a> {
         let (mut depth, mut in_text, mut is_escaped) = (0_i64, false, false);
         let mut line = Some(first);
         while let Some(current) = line {
-            for letter in current.text.chars() {
+            for (at, letter) in current.text.char_indices() {
                 match letter {
                     _ if is_escaped => is_escaped = false,
                     '\\' if in_text => is_escaped = true,
@@ -213,11 +232,13 @@ impl<'a> Lines<'a> {
                     '}' | ']' if !in_text => depth -= 1,
                     _ => {}
                 }
+                // A comment may follow.
+                if depth <= 0 && matches!(letter, '}' | ']') && !in_text {
+                    text.push_str(&current.text[..=at]);
+                    return Ok(text);
+                }
             }
             text.push_str(current.text);
-            if depth <= 0 {
-                return Ok(text);
-            }
             text.push('\n');
             line = self.take();
         }

@@ -270,6 +270,24 @@ mod tests {
     }
 
     #[test]
+    fn comments_may_end_a_line() {
+        let text = "POST http://h/a # one\nAccept: a#b # two\n[Query]\nq: \"#\" # three\n# four\n{ \"a\": \"# }\" } # five\n\
+            HTTP 200 # six\n[Asserts]\nbody contains \"a # b\" # seven\n\nPOST http://h/b\n`x` # eight\n\n\
+            POST http://h/c\nfile,c.bin; # nine\nHTTP 999\n";
+        let (draft, written) = written(text);
+        let notes: Vec<_> = draft.notes.iter().map(|note| note.what.as_str()).collect();
+        assert_eq!(notes, ["the status 999 that is expected is left out"], "{written}");
+        for line in [
+            "query = { q = '\"#\"' }, header = { accept = \"a#b\" }, json = { a = \"# }\" }",
+            "expect = { status = 200, contains = \"a # b\" }",
+            "path = \"/b\", body = \"x\"",
+            "body_file = \"c.bin\"",
+        ] {
+            assert!(written.contains(line), "{line}\n{written}");
+        }
+    }
+
+    #[test]
     fn bodies_and_their_types() {
         for (body, expected) in [
             ("```json\n{ \"a\": 1 }\n```", "json = { a = 1 }"),
