@@ -228,6 +228,14 @@ impl Journey {
         }
     }
 
+    /// How often it waits for answers: its steps, and the mean number of a session's requests in place of one of them.
+    pub(crate) fn turns(&self) -> f64 {
+        let more = self.sessions.as_ref().map_or(0.0, |sessions| {
+            sessions.requests() as f64 / sessions.len().max(1) as f64 - 1.0
+        });
+        self.steps.len() as f64 + more
+    }
+
     /// Mean of all its pauses together; of a session, with the time that its requests took.
     pub fn thinking(&self) -> Duration {
         let pauses = self.steps.iter().map(|step| match step {

@@ -113,6 +113,13 @@ impl Arm {
         }
     }
 
+    /// Most operations that one of its journeys performs at a time; 1 without journeys.
+    pub fn abreast(&self) -> u32 {
+        let steps = self.journeys.iter().flat_map(|journey| &journey.steps);
+        let most = steps.map(|step| step.operations().len()).max();
+        most.map_or(1, |most| u32::try_from(most.max(1)).unwrap_or(u32::MAX))
+    }
+
     /// Whether anything uses the connections of the load.
     pub fn uses_pool(&self) -> bool {
         let is_pooled = |journey: &Journey| journey.connections == Connections::Pool;
@@ -120,13 +127,14 @@ impl Arm {
     }
 
     /// Most journeys that may be in progress at a time: those that begin, at 1.2 times the peak rate, while one of them
-    /// thinks twice as long as on average and every one of its steps takes all of its time-out.
+    /// thinks twice as long as on average and every one of its steps, or of its session's requests, takes all of its
+    /// time-out.
     pub fn journeys_cap(&self) -> u64 {
         const LEAST: f64 = 1_000.0;
         const MOST: f64 = 1e6;
         let Model::Open { arrivals } = &self.load.model else { return MOST as u64 };
         let longest = self.journeys.iter().map(|journey| {
-            let steps = self.load.timeout.as_secs_f64() * journey.steps.len() as f64;
+            let steps = self.load.timeout.as_secs_f64() * journey.turns();
             2.0 * journey.thinking().as_secs_f64() + steps
         });
         let longest = longest.fold(0.0, f64::max);

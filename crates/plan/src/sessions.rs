@@ -37,24 +37,28 @@ impl Sessions {
             if line.trim().is_empty() {
                 continue;
             }
+            let at = |problem: String| format!("line {number}: {problem}");
             if let (1, "session", Some(named)) =
-                (number, session.trim(), after.trim().strip_prefix("after_"))
+                (number, session.trim(), units::of_column(after.trim(), "after_"))
             {
-                unit = named;
+                unit = named.map_err(at)?;
                 continue;
             }
-            let at = |problem: String| format!("line {number}: {problem}");
             let (session, after) = read(session.trim(), after.trim(), unit).ok_or_else(|| {
                 at(format!("expected a session and a time, such as 12,1.5s, got \"{line}\""))
             })?;
             if session as usize > most {
-                return Err(at(format!("session {session} in a file of {most} lines")));
+                return Err(at(format!(
+                    "sessions are numbered 1, 2, 3 …, and there are {most} lines (got {session})"
+                )));
             }
             sessions.add(session, session == current, after).map_err(at)?;
             current = session;
         }
         match sessions.spans.iter().position(|(_, count)| *count == 0) {
-            Some(missing) => Err(format!("has no session {}", missing + 1)),
+            Some(missing) => {
+                Err(format!("has no session {}: number them 1, 2, 3 … without gaps", missing + 1))
+            }
             None if sessions.spans.is_empty() => Err("holds no session".to_owned()),
             None => Ok(sessions),
         }
@@ -73,7 +77,7 @@ impl Sessions {
             (_, true) => {}
             (_, false) => {
                 return Err(format!(
-                    "session {session} has lines further up, which are not next to this one"
+                    "the lines of session {session} must stand together: others begin further up"
                 ));
             }
         }
@@ -135,12 +139,7 @@ impl Sessions {
 
 fn read(session: &str, after: &str, unit: &str) -> Option<(u32, u64)> {
     let session = session.parse().ok().filter(|session| *session > 0)?;
-    let after = if after.ends_with(|last: char| last.is_ascii_digit()) {
-        units::parse_duration(&format!("{after}{unit}"))
-    } else {
-        units::parse_duration(after)
-    };
-    Some((session, nanos(after?)))
+    Some((session, nanos(units::duration_in(after, unit)?)))
 }
 
 /// Its sizes alone: plans are printed.
@@ -192,16 +191,24 @@ mod tests {
         for (text, says) in [
             ("", "holds no session"),
             ("session,after_ns\n", "holds no session"),
-            ("1,0s\n3,0s\n3,1s\n", "has no session 2"),
+            ("1,0s\n3,0s\n3,1s\n", "has no session 2: number them"),
+            (
+                "session,after_sec\n1,0\n",
+                "line 1: expected after_ns, after_us, after_ms or after_s, got \"after_sec\"",
+            ),
             (
                 "1,0s\n2,0s\n1,1s\n",
-                "line 3: session 1 has lines further up, which are not next to this one",
+                "line 3: the lines of session 1 must stand together: others begin further up",
             ),
             ("0,0s", "line 1: expected a session and a time, such as 12,1.5s, got \"0,0s\""),
             ("1", "line 1: expected a session and a time"),
             ("1,5", "line 1: expected a session and a time"),
+            ("session,after_ms\n1,x", "line 2: expected a session and a time"),
             ("1,-5s", "line 1: expected a session and a time"),
-            ("4294967295,0s", "line 1: session 4294967295 in a file of 1 lines"),
+            (
+                "4294967295,0s",
+                "line 1: sessions are numbered 1, 2, 3 …, and there are 1 lines (got 4294967295)",
+            ),
         ] {
             let message = Sessions::parse("s.csv", text).unwrap_err();
             assert!(message.starts_with(says), "{text}: {message}");

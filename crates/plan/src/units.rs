@@ -34,6 +34,30 @@ pub fn parse_think(text: &str) -> Option<Think> {
     }
 }
 
+/// The unit that a header such as `offset_ms` says of its column; `None` if it does not begin like that.
+///
+/// Errors: it is no unit of such lists
+pub fn of_column<'t>(header: &'t str, begin: &str) -> Option<Result<&'t str, String>> {
+    let unit = header.strip_prefix(begin)?;
+    let expected = ["ns", "us", "ms", "s"];
+    Some(match expected.contains(&unit) {
+        true => Ok(unit),
+        false => {
+            let [first, second, third, last] = expected.map(|unit| format!("{begin}{unit}"));
+            Err(format!("expected {first}, {second}, {third} or {last}, got \"{header}\""))
+        }
+    })
+}
+
+/// A duration with its own unit, or a bare number of this one; a bare 0 needs none.
+pub fn duration_in(text: &str, unit: &str) -> Option<Duration> {
+    let parse = |text: &str| match text.ends_with(|last: char| last.is_ascii_digit()) {
+        true => parse_duration(&format!("{text}{unit}")),
+        false => parse_duration(text),
+    };
+    quantities::zero_or(text, parse)
+}
+
 impl Reader<'_> {
     /// A duration under `key`.
     pub fn duration(&mut self, key: &str) -> Option<(Duration, Span)> {

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use super::line::{found, virtual_host};
+use super::line::{Reason, found, virtual_host};
 use crate::stamp::iso;
 
 /// Keys of an address in logs of JSON.
-const ADDRESSES: [&str; 10] = [
+const ADDRESSES: [&str; 11] = [
+    // Behind a proxy, the address of the connection is the proxy's.
+    "x_forwarded_for",
+    "http_x_forwarded_for",
     "remote_addr",
     "client_ip",
     "clientip",
@@ -16,7 +19,6 @@ const ADDRESSES: [&str; 10] = [
     "client_addr",
     "ClientHost",
     "downstream_remote_address",
-    "x_forwarded_for",
     "remote",
     "ip",
 ];
@@ -24,26 +26,35 @@ const ADDRESSES: [&str; 10] = [
 const AGENTS: [&str; 5] =
     ["http_user_agent", "user_agent", "agent", "request_User-Agent", "useragent"];
 
-/// The client of a line: the value of this field, or address and program; `None` if the line names none.
-pub(super) fn of(line: &str, field: Option<&str>) -> Option<String> {
-    if line.starts_with('{') {
-        return json(line, field);
-    }
-    if field.is_some() {
-        return None;
-    }
+/// Longer names are cut; in characters.
+const LONGEST: usize = 500;
+
+/// The client of a line: the value of this field, or address and program.
+///
+/// Errors: why the line names none
+pub(super) fn of(line: &str, field: Option<&str>) -> Result<String, Reason> {
+    let named = match (line.starts_with('{'), field) {
+        (true, _) => json(line, field),
+        (false, None) => text(line),
+        (false, Some(_)) => return Err("it is no JSON, so it has no such field"),
+    };
+    let named = named.ok_or("it names no client")?;
+    Ok(if named.len() > LONGEST { named.chars().take(LONGEST).collect() } else { named })
+}
+
+fn text(line: &str) -> Option<String> {
     let quoted = quoted(line);
-    let text = |place: usize| quoted.get(place).copied().unwrap_or_default();
+    let quote = |place: usize| quoted.get(place).copied().unwrap_or_default();
     let before: Vec<&str> = line.split('"').next()?.split(' ').collect();
     // Load balancers of AWS begin with the time, or with it behind the kind of the connection.
     let is_balanced = before.iter().take(2).any(|word| iso(word).is_some());
     let address = || before.iter().copied().find(|word| word.parse::<SocketAddr>().is_ok());
     // Behind the request, Envoy says who forwarded it, combined logs say the page before it.
     let (address, agent) = match before.first()? {
-        first if first.starts_with('[') => (text(1), text(2)),
-        _ if is_balanced => (address()?, text(1)),
-        _ if virtual_host(line.split('"').next()?).is_some() => (*before.get(1)?, text(2)),
-        first => (*first, text(2)),
+        first if first.starts_with('[') => (quote(1), quote(2)),
+        _ if is_balanced => (address()?, quote(1)),
+        _ if virtual_host(line.split('"').next()?).is_some() => (*before.get(1)?, quote(2)),
+        first => (*first, quote(2)),
     };
     named(address, agent)
 }
@@ -122,7 +133,7 @@ mod tests {
             ("{\"user_agent\":\"a\"}", None),
             ("{\"a", None),
         ] {
-            assert_eq!(of(line, None).as_deref(), client, "{line}");
+            assert_eq!(of(line, None).ok().as_deref(), client, "{line}");
         }
     }
 
@@ -137,8 +148,23 @@ mod tests {
             ("list", None),
             ("no", None),
         ] {
-            assert_eq!(of(line, Some(field)).as_deref(), client, "{field}");
+            assert_eq!(of(line, Some(field)).ok().as_deref(), client, "{field}");
         }
-        assert_eq!(of("192.0.2.7 - - [x] \"GET / HTTP/1.0\" 200 1", Some("user")), None);
+        let plain = "192.0.2.7 - - [x] \"GET / HTTP/1.0\" 200 1";
+        assert_eq!(of(plain, Some("user")), Err("it is no JSON, so it has no such field"));
+    }
+
+    #[test]
+    fn behind_a_proxy_the_client_is_who_it_asks_for() {
+        let line = "{\"remote_addr\":\"10.0.0.1\",\"x_forwarded_for\":\"192.0.2.7, 10.0.0.2\"}";
+        assert_eq!(of(line, None).as_deref(), Ok("192.0.2.7\n"));
+        let alone = "{\"remote_addr\":\"10.0.0.1\",\"x_forwarded_for\":\"-\"}";
+        assert_eq!(of(alone, None).as_deref(), Ok("10.0.0.1\n"));
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let line = format!("{{\"user\":\"{}\"}}", "é".repeat(10_000));
+        assert_eq!(of(&line, Some("user")), Ok("é".repeat(LONGEST)));
     }
 }

@@ -4,6 +4,7 @@
 //! format string"; AWS, "Access log entries" of Application and Classic Load Balancers; Caddy, "How Logging Works"
 
 use std::borrow::Cow;
+use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
 
@@ -73,9 +74,12 @@ pub(super) fn read(line: &str) -> Result<Request<'_>, Reason> {
 /// The host that stands before address, identity and user: `example.org:80 192.0.2.7 - - [`.
 pub(super) fn virtual_host(before: &str) -> Option<&str> {
     let words: Vec<&str> = before.split('[').next()?.split_whitespace().collect();
-    let [first, _, _, _] = words.as_slice() else { return None };
+    let [first, second, _, _] = words.as_slice() else { return None };
     let (host, port) = first.rsplit_once(':')?;
-    (!host.is_empty() && port.parse::<u16>().is_ok()).then_some(*first)
+    // An address in the first place is that of a client, whose user may have two names.
+    let is_client = first.parse::<IpAddr>().is_ok() || first.parse::<SocketAddr>().is_ok();
+    let is_host = !host.is_empty() && port.parse::<u16>().is_ok() && *second != "-";
+    (is_host && !is_client).then_some(*first)
 }
 
 /// What servers write with a backslash, as it can be sent: `\x22` of nginx and `\"` of Apache are `%22`.
@@ -225,8 +229,10 @@ mod tests {
         );
         let hosts = "example.org:8080 ::1 - ann [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 1 \"-\" \"x\"";
         check(hosts, "GET", "/a", Some("example.org:8080"), 971_211_336);
-        let user = "a:80 - ann [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 1";
-        check(user, "GET", "/a", None, 971_211_336);
+        for before in ["a:80 - ann", "10.0.0.5:51234 10.0.0.9 - -", "2001:db8::1 - John Smith"] {
+            let line = format!("{before} [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 1");
+            check(&line, "GET", "/a", None, 971_211_336);
+        }
         let caddy = "{\"level\":\"info\",\"ts\":1646861401.5241024,\"logger\":\"http.log.access\",\"request\":\
             {\"client_ip\":\"127.0.0.1\",\"method\":\"HEAD\",\"host\":\"localhost\",\"uri\":\"/c?d\",\"headers\":{},\
             \"tls\":{\"proto\":\"h2\"}},\"status\":200}";

@@ -35,7 +35,7 @@ use crate::stamp::Stamp;
 const LONGEST_LINE: u64 = 1 << 20;
 /// Servers write a line when a request has ended, so lines may be late; how late, in nanoseconds.
 const LATE: i128 = 60_000_000_000;
-/// Requests that wait for such late ones, at most.
+/// How much waits for such late ones, at most; see [`sessions::weight`].
 const MOST_WAITING: usize = 1 << 20;
 /// Stamps that are finer need no remark; in nanoseconds.
 const COARSE: u64 = 1_000_000;
@@ -56,6 +56,8 @@ pub struct LogSummary {
     pub requests: u64,
     /// Sessions that they belong to, if those were asked for.
     pub sessions: Option<u64>,
+    /// How many of them were cut, since too many went on at a time.
+    pub cut_sessions: u64,
     /// Lines that were left out, by reason: how many, and the number of the first, from 1.
     pub left_out: BTreeMap<&'static str, (u64, u64)>,
     /// Nanoseconds from the first stamp to the last request.
@@ -100,7 +102,7 @@ pub fn convert<'a>(
 ) -> io::Result<LogSummary> {
     writeln!(offsets, "offset_ns")?;
     let mut queue =
-        Queue { waiting: BTreeMap::new(), count: 0, newest: i128::MIN, written: i128::MIN };
+        Queue { waiting: BTreeMap::new(), weight: 0, newest: i128::MIN, written: i128::MIN };
     let mut files = Files {
         requests,
         offsets,
@@ -135,7 +137,8 @@ pub fn convert<'a>(
             Some(table) => table.read(text),
             None => line::read(text.trim_end()),
         };
-        match read.and_then(|request| files.request(&request, text, wanted)) {
+        let names_client = table.is_none().then_some(text);
+        match read.and_then(|request| files.request(&request, names_client, wanted)) {
             Ok(Some(entry)) => queue.add(entry, number, &mut files)?,
             Ok(None) => {}
             Err(reason) => files.leave_out(reason, number),
@@ -226,6 +229,12 @@ struct Sent {
     client: String,
 }
 
+impl Sent {
+    fn weight(&self) -> usize {
+        sessions::weight(&self.target) + self.client.len() / 256
+    }
+}
+
 /// Requests of the same stamp.
 struct SameStamp {
     within: u64,
@@ -235,7 +244,7 @@ struct SameStamp {
 /// Requests that may still be overtaken by a late line with an earlier stamp.
 struct Queue {
     waiting: BTreeMap<i128, SameStamp>,
-    count: usize,
+    weight: usize,
     newest: i128,
     /// The latest stamp that was written.
     written: i128,
@@ -255,10 +264,10 @@ impl Queue {
             return Ok(());
         }
         let empty = || SameStamp { within: stamp.within, requests: Vec::new() };
+        self.weight += sent.weight();
         self.waiting.entry(stamp.at).or_insert_with(empty).requests.push(sent);
-        self.count += 1;
         self.newest = self.newest.max(stamp.at);
-        while self.count > MOST_WAITING
+        while self.weight > MOST_WAITING
             || self.waiting.first_key_value().is_some_and(|(at, _)| *at + LATE < self.newest)
         {
             self.write_first(files)?;
@@ -268,7 +277,7 @@ impl Queue {
 
     fn write_first<R: Write, O: Write>(&mut self, files: &mut Files<'_, R, O>) -> io::Result<()> {
         if let Some((at, same)) = self.waiting.pop_first() {
-            self.count -= same.requests.len();
+            self.weight -= same.requests.iter().map(Sent::weight).sum::<usize>();
             self.written = at;
             files.write(at, same)?;
         }
@@ -303,13 +312,13 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         self.summary.left_out.entry(reason).or_insert((0, line)).0 += 1;
     }
 
-    /// The request of a line of this text; `None` if it goes to a host that is not wanted.
+    /// The request of a line, whose text may name a client; `None` if it goes to a host that is not wanted.
     ///
     /// Errors: why it is left out
     fn request(
         &mut self,
         request: &Request<'_>,
-        text: &str,
+        text: Option<&str>,
         wanted: &Options,
     ) -> Result<Option<Entry>, &'static str> {
         if !WITHOUT_BODY.contains(&&*request.method) {
@@ -344,7 +353,10 @@ impl<R: Write, O: Write> Files<'_, R, O> {
         }
         let client = match &self.sessions {
             None => String::new(),
-            Some(sessions) => client::of(text, sessions.field()).ok_or("it names no client")?,
+            Some(sessions) => {
+                let text = text.ok_or("it is of a load tool, which names no clients")?;
+                client::of(text, sessions.field())?
+            }
         };
         let path = path.replace(|c: char| c.is_whitespace() || c.is_control(), "%20");
         let target = format!("{} {path}", request.method);
@@ -399,6 +411,7 @@ impl<R: Write, O> Files<'_, R, O> {
         if let Some(sessions) = &mut self.sessions {
             sessions.end(self.requests)?;
             self.summary.sessions = Some(sessions.begun);
+            self.summary.cut_sessions = sessions.cut;
         }
         Ok(())
     }
@@ -433,6 +446,10 @@ impl LogSummary {
         for (reason, (count, first)) in &self.left_out {
             let first = usize::try_from(*first).ok();
             draft.note(first, format!("{reason} (lines like this: {count})"));
+        }
+        if self.cut_sessions > 0 {
+            let what = format!("too many sessions go on at a time: {} are cut", self.cut_sessions);
+            draft.note(None, what);
         }
         if self.is_without_methods {
             let what = "the results have no methods and no bodies: each request is sent as GET";

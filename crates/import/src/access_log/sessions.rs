@@ -12,7 +12,7 @@ use std::io::{self, Write};
 const IDLE: u64 = 30 * 60 * 1_000_000_000;
 /// A session of more requests is no person's: it ends, and another begins.
 const MOST_REQUESTS: usize = 10_000;
-/// Requests that are kept until their session has ended, at most, over all sessions.
+/// How much is kept until its session has ended, at most, over all sessions; see [`weight`].
 const MOST_KEPT: usize = 1 << 20;
 
 /// Where sessions go.
@@ -29,8 +29,11 @@ pub(super) struct Sessions<'a> {
     open: HashMap<String, Open>,
     /// How many have begun.
     pub(super) begun: u64,
-    /// Requests of those that have not ended.
+    /// How many of them were ended to make room.
+    pub(super) cut: u64,
+    /// Weight of those that have not ended.
     kept: usize,
+    most_kept: usize,
     /// When it was last looked for clients that have left.
     swept: u64,
 }
@@ -38,6 +41,8 @@ pub(super) struct Sessions<'a> {
 struct Open {
     number: u64,
     last: u64,
+    /// Of its requests and its client.
+    weight: usize,
     /// With the nanoseconds since the one before.
     requests: Vec<(String, u64)>,
 }
@@ -46,7 +51,8 @@ impl<'a> Sessions<'a> {
     /// None yet.
     pub(super) fn new(to: SessionFile<'a>) -> io::Result<Self> {
         writeln!(to.file, "session,after_ns")?;
-        Ok(Self { to, open: HashMap::new(), begun: 0, kept: 0, swept: 0 })
+        let open = HashMap::new();
+        Ok(Self { to, open, begun: 0, cut: 0, kept: 0, most_kept: MOST_KEPT, swept: 0 })
     }
 
     /// The field that names the client.
@@ -67,8 +73,8 @@ impl<'a> Sessions<'a> {
             self.swept = at;
             self.end_where(|open| at - open.last > IDLE, requests)?;
         }
-        if self.kept >= MOST_KEPT {
-            self.end_where(|_| true, requests)?;
+        if self.kept >= self.most_kept {
+            self.make_room(at, requests)?;
         }
         let is_over = |open: &Open| at - open.last > IDLE || open.requests.len() >= MOST_REQUESTS;
         if self.open.get(&client).is_some_and(is_over)
@@ -76,20 +82,42 @@ impl<'a> Sessions<'a> {
         {
             self.write(open, requests)?;
         }
-        self.kept += 1;
+        let more = weight(&request);
+        self.kept += more;
         match self.open.get_mut(&client) {
             Some(open) => {
                 open.requests.push((request, at - open.last));
+                open.weight += more;
                 open.last = at;
                 Ok(false)
             }
             None => {
                 self.begun += 1;
-                let open = Open { number: self.begun, last: at, requests: vec![(request, 0)] };
-                self.open.insert(client, open);
+                self.kept += weight(&client);
+                let weight = more + weight(&client);
+                let requests = vec![(request, 0)];
+                self.open.insert(client, Open { number: self.begun, last: at, weight, requests });
                 Ok(true)
             }
         }
+    }
+
+    /// Ends the sessions whose clients have left, and then those whose last requests are longest ago, until half is free.
+    fn make_room(&mut self, at: u64, requests: &mut impl Write) -> io::Result<()> {
+        self.end_where(|open| at - open.last > IDLE, requests)?;
+        let open = self.open.values().map(|open| ((open.last, open.number), open.weight));
+        let mut open: Vec<_> = open.collect();
+        open.sort_unstable();
+        let (mut kept, mut latest) = (self.kept, None);
+        for (place, weight) in open {
+            if kept <= self.most_kept / 2 {
+                break;
+            }
+            kept -= weight;
+            self.cut += 1;
+            latest = Some(place);
+        }
+        self.end_where(|open| Some((open.last, open.number)) <= latest, requests)
     }
 
     /// Writes those that have not ended.
@@ -111,7 +139,7 @@ impl<'a> Sessions<'a> {
     }
 
     fn write(&mut self, open: Open, requests: &mut impl Write) -> io::Result<()> {
-        self.kept -= open.requests.len();
+        self.kept -= open.weight;
         for (request, after) in open.requests {
             writeln!(requests, "{request}")?;
             writeln!(self.to.file, "{},{after}", open.number)?;
@@ -120,14 +148,27 @@ impl<'a> Sessions<'a> {
     }
 }
 
+/// What a text counts for where memory is bounded: one, and one more for every 256 bytes.
+pub(super) fn weight(text: &str) -> usize {
+    1 + text.len() / 256
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Files of these requests (client, instant in seconds), with how many sessions there are.
     fn grouped(requests: &[(&str, u64)]) -> (u64, Vec<String>, Vec<u64>) {
+        let (begun, cut, pairs, begins) = within(MOST_KEPT, requests);
+        assert_eq!(cut, 0);
+        (begun, pairs, begins)
+    }
+
+    /// The same with a limit, and how many were cut.
+    fn within(most_kept: usize, requests: &[(&str, u64)]) -> (u64, u64, Vec<String>, Vec<u64>) {
         let (mut file, mut written, mut begins) = (Vec::new(), Vec::new(), Vec::new());
         let mut sessions = Sessions::new(SessionFile { field: None, file: &mut file }).unwrap();
+        sessions.most_kept = most_kept;
         for (place, (client, second)) in requests.iter().enumerate() {
             let (client, at) = ((*client).to_owned(), second * 1_000_000_000);
             if sessions.add(client, format!("GET /{place}"), at, &mut written).unwrap() {
@@ -135,12 +176,13 @@ mod tests {
             }
         }
         sessions.end(&mut written).unwrap();
-        let begun = sessions.begun;
+        assert_eq!(sessions.kept, 0);
+        let (begun, cut) = (sessions.begun, sessions.cut);
         let lines = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let (written, file) = (lines(written), lines(file));
         let of = file.lines().skip(1).zip(written.lines());
         let pairs = of.map(|(of, request)| format!("{request} {of}")).collect();
-        (begun, pairs, begins)
+        (begun, cut, pairs, begins)
     }
 
     #[test]
@@ -172,5 +214,39 @@ mod tests {
         let robot: Vec<(&str, u64)> = (0..25_000).map(|second| ("robot", second)).collect();
         let (begun, pairs, begins) = grouped(&robot);
         assert_eq!((begun, pairs.len(), begins), (3, 25_000, vec![0, 10_000, 20_000]));
+    }
+
+    /// Each request and each client weighs one, so four of two and one are full; those who asked last go on.
+    #[test]
+    fn of_too_many_those_are_cut_whose_last_request_is_longest_ago() {
+        let requests = [("a", 0), ("b", 1), ("c", 2), ("a", 3), ("d", 4), ("a", 5), ("b", 6)];
+        let (begun, cut, pairs, begins) = within(7, &requests);
+        assert_eq!((begun, cut, begins), (5, 2, vec![0, 1, 2, 4, 6]));
+        let sessions: Vec<&str> =
+            pairs.iter().map(|pair| pair.rsplit_once(' ').unwrap().1).collect();
+        let second = 1_000_000_000_u64;
+        let ours = [
+            "2,0".to_owned(),
+            "3,0".to_owned(),
+            "1,0".to_owned(),
+            format!("1,{}", 3 * second),
+            format!("1,{}", 2 * second),
+            "4,0".to_owned(),
+            "5,0".to_owned(),
+        ];
+        assert_eq!(sessions, ours);
+    }
+
+    /// 4,000 clients of half an hour before weigh 8,000, and 600 new ones 1,200.
+    #[test]
+    fn clients_who_have_left_make_room_first() {
+        let clients: Vec<String> = (0..4_600).map(|client| client.to_string()).collect();
+        let at = |second| move |client| (String::as_str(client), second);
+        let (early, late) = clients.split_at(4_000);
+        let mut requests: Vec<(&str, u64)> = early.iter().map(at(100)).collect();
+        requests.push(("other", 1_801));
+        requests.extend(late.iter().map(at(1_950)));
+        let (begun, cut, ..) = within(9_000, &requests);
+        assert_eq!((begun, cut), (4_601, 0));
     }
 }

@@ -183,7 +183,10 @@ impl Request {
     /// Several options are one field.
     fn add_cookies(&mut self, cookies: &str) {
         match self.headers.iter_mut().find(|(name, _)| name == "cookie") {
-            Some((_, earlier)) => *earlier = format!("{earlier}; {cookies}"),
+            Some((_, earlier)) => {
+                earlier.push_str("; ");
+                earlier.push_str(cookies);
+            }
             None => self.headers.push(("cookie".to_owned(), cookies.to_owned())),
         }
     }

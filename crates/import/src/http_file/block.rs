@@ -33,45 +33,14 @@ pub(super) enum Content<'a> {
     Text(String),
     File(&'a str),
     /// Texts and files in their order.
-    Mixed(Vec<Piece<'a>>),
+    Mixed(Vec<Piece>),
 }
 
 /// A line of a body, or a file that stands in its place.
-#[derive(Debug)]
-pub(super) enum Piece<'a> {
-    Line(&'a str),
-    File(&'a str),
-}
-
-impl<'a> Content<'a> {
-    fn of(pieces: Vec<Piece<'a>>) -> Self {
-        let mut files = pieces.iter().filter_map(Piece::file);
-        let (file, is_one) = (files.next(), files.next().is_none());
-        let lines: Vec<&str> = pieces.iter().filter_map(Piece::line).collect();
-        let text = lines.join("\n").trim().to_owned();
-        match file {
-            None if text.is_empty() => Self::Empty,
-            None => Self::Text(text),
-            Some(file) if is_one && text.is_empty() => Self::File(file),
-            Some(_) => Self::Mixed(pieces),
-        }
-    }
-}
-
-impl<'a> Piece<'a> {
-    fn line(&self) -> Option<&'a str> {
-        match self {
-            Self::Line(line) => Some(line),
-            Self::File(_) => None,
-        }
-    }
-
-    fn file(&self) -> Option<&'a str> {
-        match self {
-            Self::Line(_) => None,
-            Self::File(file) => Some(file),
-        }
-    }
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Line(String),
+    File(String),
 }
 
 /// Methods that begin a line of a request; without one it is GET.
@@ -161,7 +130,8 @@ impl<'a> Block<'a> {
     }
 
     fn read_content(&mut self, lines: impl Iterator<Item = (usize, &'a str)>) {
-        let mut pieces: Vec<Piece<'_>> = Vec::new();
+        let (mut text, mut files): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+        let mut pieces = Vec::new();
         let mut is_script = false;
         for (number, line) in lines {
             let trimmed = line.trim();
@@ -170,15 +140,23 @@ impl<'a> Block<'a> {
                 is_script = !trimmed.ends_with("%}");
                 self.read_script(number, trimmed);
             } else if let Some(file) = trimmed.strip_prefix("< ") {
-                pieces.push(Piece::File(file.trim()));
+                files.push(file.trim());
+                pieces.push(Piece::File(file.trim().to_owned()));
             } else if !trimmed.starts_with("<> ")
                 && !trimmed.starts_with(">> ")
                 && !trimmed.starts_with("> ")
             {
-                pieces.push(Piece::Line(line));
+                text.push(line);
+                pieces.push(Piece::Line(line.to_owned()));
             }
         }
-        self.content = Content::of(pieces);
+        let text = text.join("\n").trim().to_owned();
+        self.content = match files.as_slice() {
+            [] if text.is_empty() => Content::Empty,
+            [] => Content::Text(text),
+            [file] if text.is_empty() => Content::File(file),
+            _ => Content::Mixed(pieces),
+        };
     }
 
     /// `client.global.set("name", response.body.path);`

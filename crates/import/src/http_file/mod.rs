@@ -122,7 +122,7 @@ fn add_content(
             let text = masked(&text, draft);
             request::set_body(operation, &text, &mut draft.credentials);
         }
-        Content::Mixed(pieces) => match form(pieces, operation, masked, draft) {
+        Content::Mixed(pieces) => match form(block.line, pieces, operation, masked, draft) {
             Some(parts) => {
                 operation.headers.retain(|(name, _)| name != "content-type");
                 operation.body = Body::Multipart(parts);
@@ -134,22 +134,36 @@ fn add_content(
 
 /// The parts of a form that has files.
 fn form(
-    pieces: &[Piece<'_>],
+    line: usize,
+    pieces: &[Piece],
     operation: &DraftOperation,
     masked: &mut impl FnMut(&str, &mut Draft) -> String,
     draft: &mut Draft,
 ) -> Option<Vec<(String, Part)>> {
     let kind = operation.headers.iter().find(|(name, _)| name == "content-type")?;
-    let parts = multipart::parts(pieces, multipart::boundary(kind.1.as_str())?)?;
+    let filled = pieces.iter().map(|piece| match piece {
+        Piece::Line(line) => Piece::Line(masked(line, draft)),
+        Piece::File(file) => Piece::File(file.clone()),
+    });
+    let filled: Vec<Piece> = filled.collect();
+    let parts = multipart::parts(&filled, multipart::boundary(kind.1.as_str())?)?;
     let parts = parts.into_iter().map(|part| {
+        let name = part.name;
         let content = match part.content {
             PartContent::Text(text) => {
-                let text = masked(&text, draft);
-                Part::Text(draft.credentials.text(part.name, &text))
+                if part.kind.is_some() || part.file_name.is_some() {
+                    draft.note(line, format!("{name}: type and file name of a text are left out"));
+                }
+                Part::Text(draft.credentials.text(name, &text))
             }
-            PartContent::File(file) => Part::File(file.to_owned(), part.kind.map(str::to_owned)),
+            PartContent::File(file) => {
+                if part.file_name != file.rsplit('/').next() {
+                    draft.note(line, format!("{name}: the part is sent with the name of its file"));
+                }
+                Part::File(file.to_owned(), part.kind.map(str::to_owned))
+            }
         };
-        (part.name.to_owned(), content)
+        (name.to_owned(), content)
     });
     Some(parts.collect())
 }
@@ -199,17 +213,31 @@ mod tests {
         let text = "POST /a HTTP/1.1\nHost: h:443\nContent-Type: multipart/form-data; boundary=b\n\n--b\n\
             Content-Disposition: form-data; name=\"password\"\n\ns3cret-1\n--b\n\
             Content-Disposition: form-data; name=\"f\"; filename=\"x.png\"\nContent-Type: image/png\n\n< ./x.png\n--b--\n\
-            \n###\nPOST http://h/b\n\na\n< ./x.png\n";
+            \n###\nPOST http://h/b\n\na\n< ./x.png\n\n###\nPOST http://h/c\nContent-Type: multipart/form-data; boundary=b\n\n--c\n\
+            Content-Disposition: form-data; name=\"f\"\n\n< ./x.png\n--c--\n\n###\n@b = x\nPOST http://h/d\n\
+            Content-Type: multipart/form-data; boundary={{b}}\n\n--{{b}}\nContent-Disposition: form-data; name=\"g\"\n\
+            Content-Type: text/csv\n\n1;2\n--{{b}}\nContent-Disposition: form-data; name=\"h\"\n\n< ./a/y.png\n--{{b}}--\n";
         let (draft, written) = written(text);
         let notes: Vec<&str> = draft.notes.iter().map(|note| note.what.as_str()).collect();
-        assert_eq!(notes, ["a body of text and files is left out"]);
+        assert_eq!(
+            notes,
+            [
+                "a body of text and files is left out",
+                "a body of text and files is left out",
+                "g: type and file name of a text are left out",
+                "h: the part is sent with the name of its file",
+            ]
+        );
         for line in [
             "https://h",
             "multipart = { password = \"{{env.PASSWORD}}\", f = { file = \"./x.png\", type = \"image/png\" } }",
+            "multipart = { g = \"1;2\", h = { file = \"./a/y.png\" } }",
         ] {
             assert!(written.contains(line), "{line}\n{written}");
         }
-        assert!(!written.contains("content-type") && !written.contains("s3cret"), "{written}");
+        // Only the form that is left out keeps its type.
+        assert_eq!(written.matches("content-type").count(), 1, "{written}");
+        assert!(!written.contains("s3cret"), "{written}");
     }
 
     #[test]

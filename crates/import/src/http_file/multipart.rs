@@ -6,6 +6,8 @@ use super::block::Piece;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FormPart<'a> {
     pub(super) name: &'a str,
+    /// The name of its file, if that is said.
+    pub(super) file_name: Option<&'a str>,
     /// Its type, if that is said.
     pub(super) kind: Option<&'a str>,
     pub(super) content: PartContent<'a>,
@@ -25,42 +27,48 @@ pub(super) fn boundary(content_type: &str) -> Option<&str> {
     Some(boundary.trim_matches('"')).filter(|boundary| !boundary.is_empty())
 }
 
-/// The parts between boundaries; `None` if one has no name, or texts beside its file.
-pub(super) fn parts<'a>(pieces: &[Piece<'a>], boundary: &str) -> Option<Vec<FormPart<'a>>> {
+/// The parts between boundaries; `None` if there is none, or one has no name, or texts beside its file.
+pub(super) fn parts<'a>(pieces: &'a [Piece], boundary: &str) -> Option<Vec<FormPart<'a>>> {
     let (begin, end) = (format!("--{boundary}"), format!("--{boundary}--"));
-    let is_boundary = |piece: &Piece<'_>| matches!(piece, Piece::Line(line) if line.trim() == begin || line.trim() == end);
-    // What stands before the first boundary is no part, and neither is what stands behind the last.
-    let between = pieces.split(is_boundary).skip(1);
-    let parts = between.filter(|pieces| pieces.iter().any(|piece| !is_blank(piece)));
-    parts.map(part).collect()
+    let is =
+        |piece: &Piece, wanted: &str| matches!(piece, Piece::Line(line) if line.trim() == wanted);
+    let end = pieces.iter().position(|piece| is(piece, &end))?;
+    // What stands before the first boundary and behind the last is no part.
+    let between = pieces[..end].split(|piece| is(piece, &begin)).skip(1);
+    let parts: Vec<_> = between.map(part).collect::<Option<_>>()?;
+    (!parts.is_empty()).then_some(parts)
 }
 
-fn is_blank(piece: &Piece<'_>) -> bool {
+fn is_blank(piece: &Piece) -> bool {
     matches!(piece, Piece::Line(line) if line.trim().is_empty())
 }
 
-fn part<'a>(pieces: &[Piece<'a>]) -> Option<FormPart<'a>> {
+fn part(pieces: &[Piece]) -> Option<FormPart<'_>> {
     let head = pieces.iter().position(is_blank)?;
-    let (mut name, mut kind) = (None, None);
+    let (mut name, mut file_name, mut kind) = (None, None, None);
     for piece in &pieces[..head] {
         let Piece::Line(line) = piece else { return None };
         let (field, value) = line.split_once(':')?;
         if field.eq_ignore_ascii_case("content-disposition") {
-            name = value.split(';').find_map(|one| one.trim().strip_prefix("name="));
+            let word = |key| {
+                let word = value.split(';').find_map(|one| one.trim().strip_prefix(key));
+                word.map(|word| word.trim_matches('"'))
+            };
+            (name, file_name) = (word("name="), word("filename="));
         } else if field.eq_ignore_ascii_case("content-type") {
             kind = Some(value.trim());
         }
     }
-    Some(FormPart { name: name?.trim_matches('"'), kind, content: content(&pieces[head + 1..])? })
+    Some(FormPart { name: name?, file_name, kind, content: content(&pieces[head + 1..])? })
 }
 
-fn content<'a>(pieces: &[Piece<'a>]) -> Option<PartContent<'a>> {
+fn content(pieces: &[Piece]) -> Option<PartContent<'_>> {
     let lines = pieces.iter().map(|piece| match piece {
-        Piece::Line(line) => Some(*line),
+        Piece::Line(line) => Some(line.as_str()),
         Piece::File(_) => None,
     });
     if let Some(lines) = lines.collect::<Option<Vec<&str>>>() {
-        return Some(PartContent::Text(lines.join("\n").trim_end().to_owned()));
+        return Some(PartContent::Text(lines.join("\n")));
     }
     let mut rest = pieces.iter().filter(|piece| !is_blank(piece));
     match (rest.next(), rest.next()) {
@@ -73,6 +81,18 @@ fn content<'a>(pieces: &[Piece<'a>]) -> Option<PartContent<'a>> {
 mod tests {
     use super::*;
 
+    const HEAD: &str = "Content-Disposition: form-data; name=\"a\"; filename=\"x\"";
+    const TYPE: &str = "Content-Type: t/x";
+
+    /// Lines of a body, of which those with `<` are files.
+    fn pieces(text: &[&str]) -> Vec<Piece> {
+        let piece = |line: &&str| match line.strip_prefix("< ") {
+            Some(file) => Piece::File(file.to_owned()),
+            None => Piece::Line((*line).to_owned()),
+        };
+        text.iter().map(piece).collect()
+    }
+
     #[test]
     fn a_boundary_is_that_of_a_form() {
         assert_eq!(boundary("multipart/form-data; boundary=a-b"), Some("a-b"));
@@ -83,38 +103,36 @@ mod tests {
 
     #[test]
     fn parts_are_texts_and_files() {
-        let head = |name| {
-            Piece::Line(if name {
-                "Content-Disposition: form-data; name=\"a\"; filename=\"x\""
-            } else {
-                "Content-Type: t/x"
-            })
-        };
-        let line = Piece::Line;
-        let pieces = [
-            line("--b"),
-            head(true),
-            line(""),
-            line("one"),
-            line("two"),
-            line("--b"),
-            head(true),
-            head(false),
-            line(""),
-            Piece::File("./x"),
-            line("--b--"),
-            line(""),
+        let body = [
+            "before", "--b", HEAD, "", "one", "two", "--b", HEAD, TYPE, "", "< ./x", "--b--",
+            "behind",
         ];
-        let text =
-            FormPart { name: "a", kind: None, content: PartContent::Text("one\ntwo".to_owned()) };
-        let file = FormPart { name: "a", kind: Some("t/x"), content: PartContent::File("./x") };
-        assert_eq!(parts(&pieces, "b"), Some(vec![text, file]));
+        let one = FormPart {
+            name: "a",
+            file_name: Some("x"),
+            kind: None,
+            content: PartContent::Text("one\ntwo".to_owned()),
+        };
+        let two = FormPart {
+            name: "a",
+            file_name: Some("x"),
+            kind: Some("t/x"),
+            content: PartContent::File("./x"),
+        };
+        assert_eq!(parts(&pieces(&body), "b"), Some(vec![one, two]));
+    }
+
+    #[test]
+    fn what_is_no_form_is_refused() {
         for wrong in [
-            vec![line("--b"), head(false), line(""), line("a"), line("--b--")],
-            vec![line("--b"), head(true), line(""), Piece::File("x"), line("a"), line("--b--")],
-            vec![line("--b"), head(true), line("a")],
+            &["--b", TYPE, "", "a", "--b--"][..],
+            &["--b", HEAD, "", "< x", "a", "--b--"],
+            &["--b", HEAD, "a", "--b--"],
+            &["--b", HEAD, "", "a"],
+            &["--other", HEAD, "", "a", "--other--"],
+            &["--b--"],
         ] {
-            assert_eq!(parts(&wrong, "b"), None, "{wrong:?}");
+            assert_eq!(parts(&pieces(wrong), "b"), None, "{wrong:?}");
         }
     }
 }

@@ -74,13 +74,16 @@ pub(super) fn request_line(line: &str) -> Option<(&str, &str)> {
     (is_method && is_address).then_some((method, address))
 }
 
-/// A line without the comment at its end, which begins outside of quotes.
+/// A line without the comment at its end, which begins outside of texts in quotes and of patterns between slashes.
 fn without_comment(line: &str) -> &str {
     let (mut quote, mut before) = (None, ' ');
     for (at, letter) in line.char_indices() {
+        let begins_pattern =
+            || ["matches ", "regex "].iter().any(|query| line[..at].ends_with(query));
         match (quote, letter) {
             (Some(open), _) if open == letter && before != '\\' => quote = None,
             (None, '"' | '`') => quote = Some(letter),
+            (None, '/') if begins_pattern() => quote = Some(letter),
             (None, '#') if before.is_whitespace() => return line[..at].trim_end(),
             _ => {}
         }

@@ -27,14 +27,8 @@ const MOST_NODES: u32 = 2_000_000;
 /// Requests of a plan, at most.
 const MOST_REQUESTS: usize = 2_000;
 /// Elements that show results or keep what an experiment keeps by itself.
-const NEEDLESS: [&str; 6] = [
-    "ResultCollector",
-    "Summariser",
-    "CookieManager",
-    "CacheManager",
-    "DNSCacheManager",
-    "DebugSampler",
-];
+const NEEDLESS: [&str; 5] =
+    ["ResultCollector", "Summariser", "CacheManager", "DNSCacheManager", "DebugSampler"];
 
 /// Whether a text seems to be a test plan.
 pub fn seems(text: &str) -> bool {
@@ -132,6 +126,12 @@ impl Reader<'_> {
             }
             "Arguments" => self.set(&element.entries("Arguments.arguments")),
             "CSVDataSet" => self.data(element),
+            "CookieManager" => {
+                for cookie in element.entries("CookieManager.cookies") {
+                    let what = "a cookie of the plan is left out: write it as a header field";
+                    self.draft.note(cookie.line(), what);
+                }
+            }
             "ConstantTimer" | "UniformRandomTimer" | "GaussianRandomTimer" => {
                 self.timer(element, scope);
             }
@@ -205,7 +205,14 @@ impl Reader<'_> {
     fn data(&mut self, element: &Element<'_>) {
         let file = self.variables.filled(element.text("filename"));
         let line = element.line();
-        if self.rows.is_some() || file.contains("${") || !request::is_within(&file) {
+        if let Some(first) = &self.rows {
+            let what = format!(
+                "the data of {file:?} are left out: a journey has those of one file, here {:?}",
+                first.file
+            );
+            return self.draft.note(line, what);
+        }
+        if file.contains("${") || !request::is_within(&file) {
             let what =
                 format!("the data of {file:?} are left out: name a file beside the experiment");
             return self.draft.note(line, what);
@@ -256,12 +263,15 @@ impl Reader<'_> {
         let seconds = number(element, "ThreadGroup.duration").filter(|_| is_timed);
         let ramp = number(element, "ThreadGroup.ramp_time");
         self.steps.clear();
+        let outside = (self.rows.clone(), self.variables.columns.clone());
         let repeat = element.inner("ThreadGroup.main_controller");
         let loops = repeat.and_then(|one| number(&one, "LoopController.loops"));
         self.level(&element.children(), scope, depth + 1);
         let steps = std::mem::take(&mut self.steps);
-        // Each user has variables of its own.
+        // Each user has variables of its own, and each group its data.
         self.variables.captured.clear();
+        let rows = std::mem::replace(&mut self.rows, outside.0);
+        self.variables.columns = outside.1;
         if !steps.iter().any(|step| matches!(step, DraftStep::Do(_))) {
             return;
         }
@@ -271,7 +281,7 @@ impl Reader<'_> {
             name: element.title().to_owned(),
             steps,
             weight: users.map(f64::from).filter(|users| *users > 0.0),
-            rows: self.rows.clone(),
+            rows,
             ..DraftJourney::default()
         });
     }

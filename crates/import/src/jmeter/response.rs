@@ -29,15 +29,9 @@ impl Reader<'_> {
         let mut captured = Vec::new();
         for element in elements {
             match element.kind() {
+                _ if is_about_something_else(element) => self.left_out(element),
                 "ResponseAssertion" => self.assertion(element, operation, masks),
-                "JSONPostProcessor" => {
-                    let names = element.text("JSONPostProcessor.referenceNames").split(';');
-                    let paths = element.text("JSONPostProcessor.jsonPathExprs").split(';');
-                    for (name, path) in names.zip(paths) {
-                        let capture = Capture::Json(path.trim().to_owned());
-                        add(name.trim(), capture, operation, &mut captured);
-                    }
-                }
+                "JSONPostProcessor" => self.paths(element, operation, &mut captured),
                 _ => match pattern(element) {
                     Some((name, pattern)) => {
                         add(name, Capture::Matches(pattern), operation, &mut captured);
@@ -47,6 +41,28 @@ impl Reader<'_> {
             }
         }
         captured
+    }
+
+    /// The paths of an extractor from JSON. Without a number, JMeter takes any match; a capture takes the first.
+    fn paths(
+        &mut self,
+        element: &Element<'_>,
+        operation: &mut DraftOperation,
+        captured: &mut Captured,
+    ) {
+        let list = |key: &str| element.text(key).split(';').map(str::trim);
+        let names = list("JSONPostProcessor.referenceNames");
+        let paths = list("JSONPostProcessor.jsonPathExprs");
+        let numbers = list("JSONPostProcessor.match_numbers").chain(std::iter::repeat(""));
+        for ((name, path), number) in names.zip(paths).zip(numbers) {
+            if !matches!(number, "" | "0" | "1") {
+                let what =
+                    format!("the match {number} of {path} is left out: a capture takes the first");
+                self.draft.note(element.line(), what);
+                continue;
+            }
+            add(name, Capture::Json(path.to_owned()), operation, captured);
+        }
     }
 
     fn assertion(
@@ -94,6 +110,12 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Whether an element looks at a variable, or at what was loaded with a page, and not at the answer.
+fn is_about_something_else(element: &Element<'_>) -> bool {
+    let scopes = ["Sample.scope", "Assertion.scope"].map(|key| element.text(key));
+    scopes.iter().any(|scope| matches!(*scope, "variable" | "children"))
 }
 
 /// The variable and the pattern of an extractor from the body.

@@ -1,6 +1,6 @@
 //! An HTTP sampler as an operation: address, arguments, header fields and body.
 
-use url::form_urlencoded::Serializer;
+use url::form_urlencoded::{self, Serializer};
 
 use super::element::Element;
 use super::{Reader, Scope};
@@ -40,6 +40,9 @@ impl Reader<'_> {
         let follows = ["HTTPSampler.follow_redirects", "HTTPSampler.auto_redirects"];
         if follows.into_iter().any(|name| element.is(name)) {
             operation.follow = FOLLOWED;
+        }
+        if element.is("HTTPSampler.image_parser") {
+            self.draft.note(line, "what the page embeds is not fetched");
         }
         self.content(element, &mut operation, masks);
         Some(operation)
@@ -85,7 +88,14 @@ impl Reader<'_> {
             let line = one.line();
             let mut text =
                 |name: &str| self.variables.masked(one.text(name), line, masks, &mut self.draft);
-            pairs.push((text("Argument.name"), text("Argument.value")));
+            let (name, value) = (text("Argument.name"), text("Argument.value"));
+            // What is sent as it stands is encoded already.
+            if one.text("HTTPArgument.always_encode") == "false" && !name.is_empty() {
+                let pair = format!("{name}={value}");
+                pairs.extend(form_urlencoded::parse(pair.as_bytes()).into_owned());
+            } else {
+                pairs.push((name, value));
+            }
         }
         if self.files(element, &pairs, operation) {
             return;

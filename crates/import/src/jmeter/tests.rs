@@ -60,6 +60,84 @@ fn what_has_no_counterpart_is_listed_with_its_line() {
     assert!(written.contains("users = 2\noperations = 10\n"), "{written}");
 }
 
+/// The data of a file with one column.
+fn data(file: &str, column: &str) -> String {
+    format!(
+        "<CSVDataSet testname=\"c\"><stringProp name=\"filename\">{file}</stringProp>\
+         <stringProp name=\"variableNames\">{column}</stringProp><boolProp name=\"ignoreFirstLine\">true</boolProp>\
+         </CSVDataSet><hashTree/>"
+    )
+}
+
+#[test]
+fn data_hold_for_the_thread_group_that_they_stand_in() {
+    let one = group(1, "2", &(data("a.csv", "a") + &data("b.csv", "b") + &sampler("/${a}", "")));
+    let other = group(1, "2", &sampler("/${a}", ""));
+    let (notes, one_of) = written(&(one.clone() + &other));
+    let what =
+        "the data of \"b.csv\" are left out: a journey has those of one file, here \"a.csv\"";
+    assert_eq!(notes.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>(), [what]);
+    for (text, count) in [("file = \"a.csv\"", 1), ("/{{row.a}}", 1), ("/{{env.A}}", 1)] {
+        assert_eq!(one_of.matches(text).count(), count, "{text}\n{one_of}");
+    }
+    let (_, both) = written(&(data("a.csv", "a") + &other + &other));
+    assert_eq!(both.matches("file = \"a.csv\"").count(), 2, "{both}");
+}
+
+#[test]
+fn extractors_take_the_first_match_of_the_answer() {
+    let json = |number: &str, scope: &str| {
+        format!(
+            "<JSONPostProcessor testname=\"j\"><stringProp name=\"JSONPostProcessor.referenceNames\">a;b</stringProp>\
+             <stringProp name=\"JSONPostProcessor.jsonPathExprs\">$.a;$.b</stringProp>\
+             <stringProp name=\"JSONPostProcessor.match_numbers\">{number}</stringProp>\
+             <stringProp name=\"Sample.scope\">{scope}</stringProp></JSONPostProcessor><hashTree/>"
+        )
+    };
+    let taken = "capture = { a = \"$.a\", b = \"$.b\" }";
+    for (number, scope, notes, text) in [
+        ("", "", 0, taken),
+        ("1;0", "all", 0, taken),
+        ("1;-1", "", 1, "capture = { a = \"$.a\" }"),
+        ("", "variable", 1, "path = \"/a\""),
+    ] {
+        let (found, written) = written(&group(1, "1", &sampler("/a", &json(number, scope))));
+        assert_eq!(found.len(), notes, "{number} {scope}: {found:?}");
+        assert!(written.contains(text), "{text}\n{written}");
+        assert_eq!(written.contains("capture"), text.starts_with("capture"), "{written}");
+    }
+}
+
+#[test]
+fn arguments_that_are_encoded_already_are_sent_as_they_stand() {
+    let argument = |value: &str, encode: bool| {
+        format!(
+            "<elementProp name=\"q\"><boolProp name=\"HTTPArgument.always_encode\">{encode}</boolProp>\
+             <stringProp name=\"Argument.name\">q</stringProp><stringProp name=\"Argument.value\">{value}</stringProp></elementProp>"
+        )
+    };
+    let sampler = format!(
+        "<HTTPSamplerProxy testname=\"s\"><elementProp name=\"HTTPsampler.Arguments\"><collectionProp name=\"Arguments.arguments\">{}{}\
+         </collectionProp></elementProp><stringProp name=\"HTTPSampler.domain\">h</stringProp>\
+         <boolProp name=\"HTTPSampler.image_parser\">true</boolProp></HTTPSamplerProxy><hashTree/>\
+         <CookieManager testname=\"c\"><collectionProp name=\"CookieManager.cookies\"><elementProp name=\"sid\">\
+         <stringProp name=\"Cookie.value\">s3cret-1</stringProp></elementProp></collectionProp></CookieManager><hashTree/>",
+        argument("a%20b&amp;c=d", false),
+        argument("a%20b", true)
+    );
+    let (notes, written) = written(&group(1, "1", &sampler));
+    let what: Vec<_> = notes.iter().map(|(_, what)| what.as_str()).collect();
+    assert_eq!(
+        what,
+        [
+            "a cookie of the plan is left out: write it as a header field",
+            "what the page embeds is not fetched"
+        ]
+    );
+    assert!(written.contains("query = { q = [\"a b\", \"a%20b\"], c = \"d\" }"), "{written}");
+    assert!(!written.contains("s3cret"), "{written}");
+}
+
 #[test]
 fn files_outside_the_folder_are_left_out() {
     let body = "<HTTPSamplerProxy testname=\"s\"><elementProp name=\"HTTPsampler.Files\"><collectionProp name=\"HTTPFileArgs.files\">\

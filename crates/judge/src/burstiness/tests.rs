@@ -21,6 +21,7 @@ fn replayed(resolution_ns: Option<u64>, sent: impl Fn(&[u32]) -> Vec<u32>) -> Si
     }
     counts.sent = sent(&counts.due);
     made.trial.totals.replay = Some(counts);
+    made.trial.load.arrivals = Some("replay".to_owned());
     made
 }
 

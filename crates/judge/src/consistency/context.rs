@@ -9,6 +9,8 @@ pub struct Context {
     pub timeout_ns: Option<u64>,
     /// Number of targets; in an open load, each has its own pool of connections. 0 counts as one.
     pub targets: u32,
+    /// Most operations that a journey performs at a time, each perhaps over a connection of its own. 0 counts as one.
+    pub abreast: u32,
     /// Sums over all windows.
     pub windows: Option<WindowSums>,
     /// Time in flight, counted in two ways.

@@ -49,10 +49,13 @@ fn slack(trial: &TrialSummary) -> f64 {
     2.0 * trial.in_flight.max as f64 * longest / measured_seconds(trial)
 }
 
-/// Connections that may be busy at a time: an open load has a pool for each target.
+/// Operations that may be on their way at a time, counted as connections: an open load has a pool for each target, and a
+/// journey as many as it performs at a time.
 fn connections(trial: &TrialSummary, context: &Context) -> f64 {
     let pools = if trial.load.model == Model::Open { context.targets.max(1) } else { 1 };
-    f64::from(concurrency::limit(&trial.load)) * f64::from(pools)
+    let each = f64::from(pools) * f64::from(context.abreast.max(1));
+    let users = trial.load.users.map_or(0.0, |users| f64::from(users) * each);
+    (f64::from(concurrency::limit(&trial.load)) * each).max(users)
 }
 
 /// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as an upper
@@ -67,7 +70,7 @@ pub fn little(trial: &TrialSummary, context: &Context) -> Option<String> {
     }
     let total = &trial.total;
     let busy = trial.rates.goodput * total.service_time.mean_ns as f64 / 1e9;
-    let connections = connections(trial, context).max(trial.load.users.map_or(0.0, f64::from));
+    let connections = connections(trial, context);
     if connections > 0.0 && busy > connections * 1.01 + slack(trial) {
         return Some(format!("{busy:.1} connections would be busy, of {connections}"));
     }

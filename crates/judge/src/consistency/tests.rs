@@ -5,8 +5,13 @@ use super::*;
 use crate::example;
 use crate::simulated::{EndedAt, Visit, journeys_file, simulate_journeys};
 
-const CONTEXT: Context =
-    Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None, little: None };
+const CONTEXT: Context = Context {
+    timeout_ns: Some(2_000_000_000),
+    targets: 1,
+    abreast: 1,
+    windows: None,
+    little: None,
+};
 
 fn rules(one: &TrialSummary) -> Vec<&'static str> {
     contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()
@@ -149,9 +154,13 @@ fn an_open_load_has_a_pool_for_each_target() {
     trial.load.connections = 1;
     trial.in_flight.max = 2;
     trial.total.service_time.mean_ns = (1.6e9 / trial.rates.goodput) as u64;
-    let little = |targets| flow::little(&trial, &Context { targets, ..CONTEXT });
-    assert!(little(1).is_some_and(|claim| claim.contains("connections would be busy")));
-    assert!(little(2).is_none_or(|claim| !claim.contains("connections would be busy")));
+    let is_too_busy = |targets, abreast| {
+        let claim = flow::little(&trial, &Context { targets, abreast, ..CONTEXT });
+        claim.is_some_and(|claim| claim.contains("connections would be busy"))
+    };
+    assert!(is_too_busy(1, 1));
+    assert!(!is_too_busy(2, 1));
+    assert!(!is_too_busy(1, 2), "a journey performs two operations at a time");
 }
 
 #[test]

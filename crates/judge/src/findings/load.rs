@@ -224,9 +224,9 @@ pub const IDLE: FindingKind = FindingKind {
             "on average {} operations were in flight: these are times of a mostly idle target",
             significant(mean)
         );
-        let advice = match case.trial.replay {
-            None => "raise the rate to see it under load",
-            Some(_) => "set `scale` above 1 in `[load]` to see it under more than the log",
+        let advice = match case.trial.load.arrivals.as_deref() {
+            Some("replay") => "set `scale` above 1 in `[load]` to see it under more than the log",
+            _ => "raise the rate to see it under load",
         };
         Some(Noticed::new(claim, advice).with("in_flight_mean", mean))
     }),

@@ -166,6 +166,7 @@ impl<'p> Summariser<'p> {
         let context = Context {
             timeout_ns: Some(facts.timeout_ns),
             targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
+            abreast: arm.abreast(),
             windows: Some(windows),
             little: Some(consistency::TimeInFlight {
                 area_ns: input.trial.area_ns,

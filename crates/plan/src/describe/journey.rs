@@ -100,7 +100,7 @@ fn of_action(action: &Action, operations: &[Operation]) -> String {
     }
     match &action.repeat {
         Repeat::Once => {}
-        Repeat::Session => add("once for each request of the session, at its distance".to_owned()),
+        Repeat::Session => add("each request of the session, with the recorded pauses".to_owned()),
         Repeat::Times(times) => add(format!("{times} times")),
         Repeat::Each { capture, at_most } => {
             let list = name_of(*capture, operations, true);

@@ -163,7 +163,7 @@ impl CourseReader<'_, '_> {
             }
         }
         (complete && !has_list).then(|| {
-            let message = "no step has the requests of these sessions";
+            let message = "`sessions` needs a step whose operation has `targets`, without `times`, `each` and `until`";
             let problem = Diagnostic::new(sessions.key_span, message, "needs a list of requests");
             problem.with_hint("give the operation of a step targets = { file = \"requests.txt\" }")
         })
@@ -322,7 +322,7 @@ fn own_keys(table: &Table, name: &str, title: &str, is_listed: bool) -> Vec<Diag
         let label = format!("{title} {instead}");
         let hint = match *key {
             "targets" => {
-                "give the operation one request, such as http = { path = \"/\" }, or the journey `sessions`".to_owned()
+                "give the operation one request, such as http = { path = \"/\" }, or add `sessions` to the journey".to_owned()
             }
             "rows" => format!("move `rows` to {title}"),
             key => format!("leave `{key}` out here"),

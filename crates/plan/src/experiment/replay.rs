@@ -87,11 +87,11 @@ fn parse_offsets(text: &str) -> Result<Vec<u64>, String> {
         if cell.is_empty() {
             continue;
         }
-        if let (1, Some(named)) = (number, cell.strip_prefix("offset_")) {
-            unit = named;
+        if let (1, Some(named)) = (number, units::of_column(cell, "offset_")) {
+            unit = named.map_err(|problem| format!("line 1: {problem}"))?;
             continue;
         }
-        let offset = units::parse_duration(&format!("{cell}{unit}")).ok_or_else(|| {
+        let offset = units::duration_in(cell, unit).ok_or_else(|| {
             format!("line {number}: expected an offset such as 1.5ms, got \"{cell}\"")
         })?;
         let offset = crate::schedule::nanos(offset);

@@ -73,10 +73,11 @@ impl Workload {
             if let (Some((operation, listed)), Some(entry)) = (wrong, named.next()) {
                 let (file, count) = (&sessions.file, sessions.requests());
                 let message = format!(
-                    "{file} is about {count} requests, and `{}` has {listed}",
+                    "{file} has {count} requests, and the list of `{}` has {listed}",
                     operation.name
                 );
-                problems.push(Diagnostic::new(entry.node.span, message, "of another list"));
+                let problem = Diagnostic::new(entry.node.span, message, "of another list");
+                problems.push(problem.with_hint("import both files together"));
             }
         }
         problems

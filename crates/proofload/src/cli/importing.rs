@@ -20,7 +20,7 @@ pub struct ImportArgs {
     /// Take requests to this host only; may be repeated
     #[arg(long = "host", value_name = "HOST")]
     pub hosts: Vec<String>,
-    /// Make sessions of a log's clients: by address and program, or by a field of JSON
+    /// Group a log's requests by client: address and User-Agent, or FIELD of JSON lines
     #[arg(long, value_name = "FIELD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub sessions: Option<String>,
     /// Write the experiment here, not to stdout; an existing file is not overwritten

@@ -60,9 +60,10 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
         // The run reports a late generator; too few blocks remain to decide.
         assert_eq!((ran.code, word(&summary, "20ms")), (3, Change::Undecided));
     }
-    // The equal arm may have any result: one in twenty is wrong.
+    // The equal arm may have any result: one in twenty is wrong. Without a block that the machine left alone, it has none.
     let equal = &summary.comparisons[0];
-    assert!(equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
+    let is_result = |p| p > 0.0 && p <= 1.0;
+    assert!(equal.p_value.map_or(equal.blocks == 0, is_result), "{equal:?}");
     let place = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is shown"));
     assert!(place("service against 2ms") < place("Findings"));
     for page in ["run/report.md", "run/report.html"] {

@@ -51,9 +51,10 @@ fn a_step_with_a_list_performs_the_requests_of_a_session() {
     assert_eq!(repeats.collect::<Vec<_>>(), [Repeat::Once, Repeat::Session]);
     assert_eq!((journey.row_count(), journey.thinking()), (1, Duration::from_millis(1500)));
     let listed = plan(SESSIONS).describe();
-    for says in
-        ["one of 1 sessions of sessions.csv for each, 2 requests together", "at its distance"]
-    {
+    for says in [
+        "one of 1 sessions of sessions.csv for each, 2 requests together",
+        "with the recorded pauses",
+    ] {
         assert!(listed.contains(says), "{says}: {listed}");
     }
 }
@@ -61,10 +62,10 @@ fn a_step_with_a_list_performs_the_requests_of_a_session() {
 #[test]
 fn sessions_that_cannot_be_are_refused() {
     for (from, to, says) in [
-        ("paths.txt", "one.txt", "sessions.csv is about 2 requests, and `request` has 1"),
+        ("paths.txt", "one.txt", "sessions.csv has 2 requests, and the list of `request` has 1"),
         ("sessions.csv", "lost.csv", "cannot read lost.csv"),
         ("sessions.csv", "offsets.csv", "offsets.csv line 1: expected a session and a time"),
-        (", \"request\"]", "]", "no step has the requests of these sessions"),
+        (", \"request\"]", "]", "`sessions` needs a step whose operation has `targets`"),
         (
             "steps    =",
             "rows = { file = \"accounts.csv\" }\nsteps =",
@@ -79,7 +80,7 @@ fn sessions_that_cannot_be_are_refused() {
         (
             "\"request\"]",
             "{ do = \"request\", times = 2 }]",
-            "no step has the requests of these sessions",
+            "`sessions` needs a step whose operation has `targets`",
         ),
     ] {
         let text = SESSIONS.replace(from, to);
