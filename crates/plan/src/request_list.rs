@@ -62,9 +62,7 @@ pub fn read(
     format: Option<ListFormat>,
     inputs: &dyn Inputs,
 ) -> Result<Vec<ListedRequest>, String> {
-    let bytes =
-        inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
+    let text = inputs.text(file)?;
     let list = match format.unwrap_or_else(|| ListFormat::guess(&text)) {
         ListFormat::Vegeta => vegeta(&text, inputs),
         ListFormat::VegetaJson => vegeta_json(&text, inputs),

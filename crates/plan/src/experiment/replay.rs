@@ -1,6 +1,5 @@
 //! `replay` in the `[load]` table: a list of arrivals, as it was recorded or scaled.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +17,9 @@ pub(super) fn read(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<Arriv
     let resolution = positive(reader, "resolution");
     let scale = scale(reader);
     let (file, span) = reader.string("replay")?;
-    let read = inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"));
-    let offsets = read.and_then(|bytes| {
-        let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
-        parse_offsets(&text).map_err(|problem| format!("{file} {problem}"))
-    });
+    let offsets = inputs
+        .text(file)
+        .and_then(|text| parse_offsets(&text).map_err(|problem| format!("{file} {problem}")));
     let listed = offsets.and_then(|recorded| {
         let bytes: Vec<u8> = recorded.iter().flat_map(|offset| offset.to_le_bytes()).collect();
         let digest = hash::hex(&[&bytes]);

@@ -24,6 +24,15 @@ pub trait Inputs {
     /// Errors: those of the file system
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
+    /// The text of a file that has this name in the experiment file.
+    ///
+    /// Errors: one clause with the name
+    fn text(&self, file: &str) -> Result<String, String> {
+        let bytes =
+            self.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
+        String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))
+    }
+
     /// The path of a file that others will open (certificates, for example).
     fn locate(&self, path: &Path) -> PathBuf {
         path.to_path_buf()

@@ -42,10 +42,7 @@ impl Reading<'_> {
     /// The recorded sessions under `sessions`.
     pub(super) fn sessions(&mut self, reader: &mut Reader<'_>) -> Option<Arc<Sessions>> {
         let (file, span) = reader.string("sessions")?;
-        let read = self.world.inputs.read(Path::new(file));
-        let read = read.map_err(|error| format!("cannot read {file}: {error}"));
-        let sessions = read.and_then(|bytes| {
-            let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
+        let sessions = self.world.inputs.text(file).and_then(|text| {
             Sessions::parse(file, &text).map_err(|problem| format!("{file} {problem}"))
         });
         match sessions {
