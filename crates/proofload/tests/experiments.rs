@@ -107,10 +107,11 @@ fn observe(experiment: &Path, trial: &Value, summary: &Value) {
     for observer in trial["observers"].as_array().into_iter().flatten() {
         let expected = &observer["expect"];
         let holds = expected.is_null() || expected["holds"] == true;
-        // What the system says it dropped is all that is missing, or answers that came too late sent what has arrived.
+        // What the system says it dropped is all that is missing, or what has arrived was sent without a good answer.
         let is_counted = observer["lost"] != 0 && observer["detail"]["dropped"] == observer["lost"];
         let more = exceeds(expected);
-        let is_late = observer["lost"] == 0 && more > 0.0 && more <= unanswered(trial, observer);
+        let unconfirmed = unanswered(trial, observer) + unacknowledged(trial);
+        let is_late = observer["lost"] == 0 && more > 0.0 && more <= unconfirmed;
         let is_crowded_out = is_told("system-crowded") && is_told("not-all-arrived");
         let excused = is_counted || is_late || is_crowded_out;
         assert!(holds || excused, "{experiment:?}: {observer}");
@@ -131,6 +132,14 @@ fn unanswered(trial: &Value, observer: &Value) -> f64 {
     let count = |name: &str| trial["accounting"][name].as_f64().expect("accounting counts");
     let of_each = observer["detail"]["recipients"].as_f64().unwrap_or(1.0);
     (count("failed") + count("abandoned")) * of_each
+}
+
+/// What good answers sent, and did not see acknowledged in time: it may have arrived later.
+fn unacknowledged(trial: &Value) -> f64 {
+    let operations = trial["operations"].as_array().into_iter().flatten();
+    let sum =
+        |operation: &Value, item: &str| operation["items"][item]["sum"].as_f64().unwrap_or(0.0);
+    operations.map(|operation| sum(operation, "targets") - sum(operation, "delivered")).sum()
 }
 
 /// Every planned operation is counted in exactly one category.
