@@ -59,6 +59,8 @@ struct State {
 pub struct Sending<'a> {
     /// Its bytes, without the `PING` behind a publication.
     pub command: &'a [u8],
+    /// How many messages they are.
+    pub messages: usize,
     /// Where it is published to.
     pub subject: &'a [u8],
     /// What ends it.
@@ -157,7 +159,7 @@ impl Connection {
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
-        state.pending.begin(slot, sending.ending, sending.subject);
+        state.pending.begin(slot, sending);
         state.outbox.push(sending.command);
         state.lacks_ping |= sending.ending == Ending::Pong;
         if !state.outbox.gathers() {

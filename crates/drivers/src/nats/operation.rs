@@ -22,6 +22,8 @@ use crate::http::request::RenderContext;
 
 /// Room that a stream without an operation keeps for messages.
 const IDLE_LIMIT: usize = 1 << 20;
+/// Bytes of all copies of a message.
+const COPIES_LIMIT: usize = 16 << 20;
 /// Bytes of the longest subject: with the inbox and lengths it must fit into a control line.
 const SUBJECT_LIMIT: usize = 2048;
 /// The status of a request that no one is there to answer.
@@ -43,6 +45,8 @@ pub struct Operation {
     pub headers: Vec<(String, Template)>,
     /// What is published.
     pub payload: Template,
+    /// How many copies of a publication leave together.
+    pub copies: usize,
     /// Data that templates refer to.
     pub rows: Option<Arc<Rows>>,
     /// What the payload of the reply must be.
@@ -99,6 +103,24 @@ impl Operation {
         }
         let Encoded { command, subject, reply_to, headers, payload, .. } = encoded;
         Publication { subject, reply_to, headers, payload }.write(command);
+        self.copy(encoded);
+    }
+
+    /// Puts the copies of the message behind it.
+    fn copy(&self, encoded: &mut Encoded) {
+        let Encoded { command, messages, problem, .. } = encoded;
+        let one = command.len();
+        let all = one.saturating_mul(self.copies);
+        if self.copies > 1 && all > COPIES_LIMIT {
+            let copies = self.copies;
+            let detail =
+                format!("{copies} copies of {one} bytes each are more than {COPIES_LIMIT} bytes");
+            *problem = Some(Failure::new(FailureKind::TooLarge, detail));
+            return;
+        }
+        command.reserve(all - one);
+        (1..self.copies).for_each(|_| command.extend_from_within(..one));
+        *messages = self.copies;
     }
 
     fn encode_headers(&self, encoded: &mut Encoded, call: &Call) {

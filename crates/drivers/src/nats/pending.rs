@@ -10,6 +10,7 @@ use std::task::{Context, Waker};
 use super::codec::command::number;
 use super::codec::frame::{Message, digits};
 use super::codec::server_error;
+use super::connection::Sending;
 use super::failure::Failure;
 pub use super::input::Arrival;
 
@@ -43,6 +44,8 @@ struct DuePong {
     slot: Option<usize>,
     /// What the server said of it.
     refusal: Option<Failure>,
+    /// How many of its messages the server has not refused.
+    messages: usize,
     /// Whether a `PING` was sent right behind it.
     has_ping: bool,
 }
@@ -95,14 +98,16 @@ impl Pending {
         number(self.tokens, out);
     }
 
-    pub(super) fn begin(&mut self, slot: usize, ending: Ending, subject: &[u8]) {
-        if ending == Ending::Pong {
-            self.due.push_back(DuePong { slot: Some(slot), refusal: None, has_ping: false });
+    pub(super) fn begin(&mut self, slot: usize, sending: Sending<'_>) {
+        let Sending { messages, .. } = sending;
+        if sending.ending == Ending::Pong {
+            let due = DuePong { slot: Some(slot), refusal: None, messages, has_ping: false };
+            self.due.push_back(due);
         }
         let slot = &mut self.slots[slot];
         slot.subject.clear();
-        slot.subject.extend_from_slice(subject);
-        (slot.waits_for, slot.done) = (Some(ending), None);
+        slot.subject.extend_from_slice(sending.subject);
+        (slot.waits_for, slot.done) = (Some(sending.ending), None);
     }
 
     /// Gives an operation up, if it has not ended.
@@ -183,10 +188,11 @@ impl Pending {
         };
         // The error for a publication comes before its `PONG`, and after those of earlier ones.
         let is_meant = |due: &DuePong| {
-            due.refusal.is_none() && due.slot.is_some_and(|slot| names(&self.slots[slot]))
+            due.messages > 0 && due.slot.is_some_and(|slot| names(&self.slots[slot]))
         };
         if let Some(due) = self.due.iter_mut().take(answered).find(|due| is_meant(due)) {
-            due.refusal = Some(failure);
+            due.messages -= 1;
+            due.refusal.get_or_insert(failure);
             return;
         }
         // One that was given up no longer has its subject.

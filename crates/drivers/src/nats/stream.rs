@@ -32,6 +32,8 @@ pub struct MessageStream {
 pub(super) struct Encoded {
     /// All that is sent.
     pub(super) command: Vec<u8>,
+    /// How many messages that is.
+    pub(super) messages: usize,
     pub(super) subject: Vec<u8>,
     pub(super) reply_to: Vec<u8>,
     pub(super) headers: Vec<u8>,
@@ -89,7 +91,8 @@ impl MessageStream {
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
         let (connection, reply) = (&self.connection, &mut self.reply);
-        let sending = Sending { command: &command, subject: b"", ending: Ending::Pong };
+        let sending =
+            Sending { command: &command, messages: 1, subject: b"", ending: Ending::Pong };
         let waiting = connection.send(self.slot, sending)?;
         let now = || exchange.now();
         let run = |context: &mut Context<'_>| {
@@ -121,7 +124,8 @@ impl MessageStream {
 
 impl Encoded {
     fn sending(&self, ending: Ending) -> Sending<'_> {
-        Sending { command: &self.command, subject: &self.subject, ending }
+        let Self { command, messages, subject, .. } = self;
+        Sending { command, messages: *messages, subject, ending }
     }
 }
 

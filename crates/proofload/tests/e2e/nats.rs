@@ -148,6 +148,16 @@ fn messages_are_published_answered_and_stored_and_refusals_are_counted_by_name()
 }
 
 #[test]
+fn copies_arrive_each() {
+    let lab = Lab::new();
+    let nats = Broker::nats(&lab);
+    let peer = Peer::start(&nats);
+    let publish = "publish = \"counted.copy\", payload = \"{{bytes 100B}}\", header = { a = \"b\" }, copies = 10";
+    let (_, trial) = run(&lab, &experiment(&nats.url(), "", &operation("publish", publish)));
+    assert_eq!((trial.accounting.succeeded, &peer.seen()["published"]), (4000, &40_000.into()));
+}
+
+#[test]
 fn a_full_stream_refuses_with_the_error_of_jetstream() {
     let lab = Lab::new();
     let nats = Broker::nats(&lab);

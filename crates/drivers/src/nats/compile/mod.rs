@@ -23,6 +23,8 @@ pub const PUBLISH: &str = "publish";
 const ACTIONS: [(&str, Action); 3] =
     [(PUBLISH, Action::Publish), ("request", Action::Request), ("jetstream", Action::JetStream)];
 
+/// Most copies of a message that leave together.
+const MOST_COPIES: u64 = 100_000;
 /// Most bytes of a line that a server reads, unless `max_control_line` says otherwise.
 const SUBJECT_LIMIT: usize = 4096;
 
@@ -35,6 +37,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let action = action(&mut reader, planned.table.span, scope);
     let payload = payload(&mut reader, scope);
     let headers = headers(&mut reader, scope);
+    let copies = copies(&mut reader, action.as_ref().map(|(action, _)| *action));
     let session = session::read(&mut reader);
     no_requests(&mut reader, planned);
     let mut problems = reader.finish();
@@ -45,7 +48,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     match (action, payload) {
         (Some((action, subject)), Some(payload)) if problems.is_empty() => {
             let (session, rows) = (Arc::new(session), planned.rows.clone());
-            Ok(Operation { session, action, subject, headers, payload, rows, rules, items })
+            Ok(Operation { session, action, subject, headers, payload, copies, rows, rules, items })
         }
         _ => Err(problems),
     }
@@ -88,6 +91,20 @@ fn payload(reader: &mut Reader<'_>, scope: Scope<'_>) -> Option<Template> {
     };
     let text = text(reader, node)?;
     template(reader, &text, node.span, scope)
+}
+
+/// `copies`: 1 by default.
+fn copies(reader: &mut Reader<'_>, action: Option<Action>) -> usize {
+    const KEY: &str = "copies";
+    let Some(copies) = reader.count(KEY, 1, MOST_COPIES) else { return 1 };
+    if matches!(action, Some(Action::Request | Action::JetStream))
+        && let Some(node) = reader.node(KEY)
+    {
+        let what = "`copies` goes with `publish`: every other message has an answer of its own";
+        let problem = Diagnostic::new(node.span, what, "remove this");
+        reader.problem(problem.with_hint("use `streams` for several messages at a time"));
+    }
+    copies as usize
 }
 
 /// `header`: names and values.

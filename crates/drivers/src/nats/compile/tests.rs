@@ -30,7 +30,7 @@ fn an_operation_publishes_requests_or_publishes_to_jetstream() {
     let headers: Vec<_> =
         publish.headers.iter().map(|(name, value)| (name.as_str(), value.literal())).collect();
     assert_eq!(headers, [("a", Some("b")), ("a", Some("1"))]);
-    assert_eq!(*publish.session, Session::default());
+    assert_eq!((publish.copies, publish.session.as_ref()), (1, &Session::default()));
     let request = compiled("nats = { request = \"time\" }\nexpect = { contains = \"x\" }");
     assert_eq!((request.action, request.payload.literal()), (Action::Request, Some("")));
     assert_eq!(request.rules.len(), 1);
@@ -56,6 +56,8 @@ fn every_problem_points_at_its_place() {
     let with = |more: &str| format!("nats = {{ publish = \"a\", {more} }}");
     check("nats = {}", "none of `publish`, `request` and `jetstream` is given");
     check(&with("request = \"b\""), "`request` is the second");
+    check(&with("copies = 0"), "copies");
+    check("nats = { request = \"a\", copies = 2 }", "`copies` goes with `publish`");
     for subject in ["", "a b", "a.", "a.*", ">"] {
         check(&format!("nats = {{ publish = \"{subject}\" }}"), "is not a subject");
     }

@@ -196,6 +196,54 @@ fn a_refusal_belongs_to_the_publication_before_it() {
 }
 
 #[test]
+fn copies_leave_together_and_end_with_one_pong() {
+    over_connection(
+        "nats = { publish = \"a\", payload = \"hi\", copies = 3 }",
+        async |mut server: Server, clock: Virtual| {
+            let three = "PUB a 2\r\nhi\r\n".repeat(3) + "PING\r\n";
+            server.hear(&three).await;
+            clock.sleep_until(clock.now() + 3 * MS).await;
+            server.say("PONG\r\n").await;
+            // All copies of the second one are refused, and only some of the first one's.
+            let refusals =
+                |count| "-ERR 'Permissions Violation for Publish to \"a\"'\r\n".repeat(count);
+            server.hear(&three).await;
+            server.hear(&("PUB a 2\r\nhi\r\n".repeat(6) + "PING\r\n")).await;
+            server.say(refusals(2) + "PONG\r\n" + &refusals(3) + "PONG\r\n").await;
+        },
+        async |operation, mut client| {
+            let mut streams = [client.stream(), client.stream(), client.stream()];
+            let [first, second, third] = &mut streams;
+            let began_at = client.clock.now();
+            assert_eq!(perform(&operation, first).await, Outcome::Succeeded);
+            assert_eq!((first.1.read_at - began_at, first.1.bytes_sent), (3 * MS, 39));
+            let outcomes = tokio::join!(
+                perform(&operation, first),
+                perform(&operation, second),
+                perform(&operation, third)
+            );
+            let refused = Outcome::Failed(FailureKind::Status);
+            assert_eq!(outcomes, (refused, refused, Outcome::Succeeded));
+        },
+    );
+}
+
+#[test]
+fn copies_of_too_many_bytes_are_not_sent() {
+    over_connection(
+        "nats = { publish = \"a\", payload = \"{{bytes 900B}}\", copies = 20000 }",
+        async |_server: Server, clock: Virtual| clock.sleep_until(clock.now() + MS).await,
+        async |operation, mut client| {
+            let mut one = client.stream();
+            let outcome = perform(&operation, &mut one).await;
+            assert_eq!(outcome, Outcome::Failed(FailureKind::TooLarge));
+            let detail = "20000 copies of 913 bytes each are more than 16777216 bytes";
+            assert_eq!(one.1.detail.as_deref(), Some(detail));
+        },
+    );
+}
+
+#[test]
 fn publications_after_answers_that_came_together_share_a_ping() {
     over_connection(
         PUBLISH,
