@@ -101,7 +101,7 @@ pub enum ArrivalProcess {
         /// The list.
         #[serde(skip)]
         offsets_ns: std::sync::Arc<[u64]>,
-        /// Of a list that was scaled, which arrival of the file each one is.
+        /// Of a list that was scaled or names rows, which row each one has.
         #[serde(skip)]
         entries: Option<std::sync::Arc<crate::scale::Entries>>,
         /// The file that it came from.
@@ -366,7 +366,7 @@ fn seconds(seconds: f64) -> Duration {
 }
 
 impl Load {
-    /// Of a list of arrivals that was scaled, which of the recorded ones each is.
+    /// Of a list of arrivals that was scaled or names rows, which row each one has.
     pub(crate) fn entries(&self) -> Option<&std::sync::Arc<crate::scale::Entries>> {
         match &self.model {
             Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),

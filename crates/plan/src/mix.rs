@@ -29,7 +29,7 @@ pub struct Mix {
     seed: u64,
     next: u64,
     parts: Vec<Part>,
-    /// Of a list of arrivals that was scaled, which of the recorded ones each is.
+    /// Of a list of arrivals that was scaled or names rows, which row each one has.
     entries: Option<Arc<Entries>>,
 }
 
@@ -68,7 +68,7 @@ impl Mix {
         Self { seed, next: 0, parts: all.into_iter().map(part).collect(), entries: None }
     }
 
-    /// With the rows that arrivals of this load have, if it is a list that was scaled.
+    /// With the rows that arrivals of this load have, if it is a list that was scaled or names them.
     pub fn of_load(self, load: &Load) -> Self {
         Self { entries: load.entries().cloned(), ..self }
     }
@@ -95,7 +95,8 @@ impl Iterator for Mix {
         let part = &mut self.parts[operation];
         let sequence = part.sequence;
         let entries = self.entries.as_ref();
-        let own = entries.filter(|entries| part.is_list && entries.recorded == part.rows);
+        let own = entries
+            .filter(|entries| part.is_list && entries.rows.is_none_or(|rows| rows == part.rows));
         let entry = own.and_then(|entries| entries.of.get(index as usize));
         let place = entry.map_or(sequence, |entry| u64::from(*entry));
         let row = match (part.rows, part.order) {

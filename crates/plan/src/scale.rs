@@ -33,12 +33,12 @@ pub(crate) struct Scaled {
     pub(crate) entries: Entries,
 }
 
-/// Which recorded arrival each one of a scaled list is.
+/// Which row of a list each arrival has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
     pub(crate) of: Vec<u32>,
-    /// How many were recorded.
-    pub(crate) recorded: u64,
+    /// How many rows the list has that is meant: one for each recorded arrival. None if the file names the rows itself.
+    pub(crate) rows: Option<u64>,
 }
 
 /// When a list begins again, and the length of the stamps that its instants were drawn within.
@@ -92,7 +92,7 @@ impl Scale {
         }
         arrivals.sort_unstable();
         let (offsets_ns, of) = arrivals.into_iter().unzip();
-        let entries = Entries { of, recorded: recorded.len() as u64 };
+        let entries = Entries { of, rows: Some(recorded.len() as u64) };
         Ok(Scaled { offsets_ns, entries })
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn copies_go_round_and_name_what_they_repeat() {
         let scaled = scale(2.0, None).apply(&[0, 1, 5], every(10)).unwrap();
         assert_eq!(scaled.offsets_ns, [0, 0, 1, 5, 5, 6]);
-        assert_eq!(scaled.entries, Entries { of: vec![0, 2, 1, 0, 2, 1], recorded: 3 });
+        assert_eq!(scaled.entries, Entries { of: vec![0, 2, 1, 0, 2, 1], rows: Some(3) });
         let scaled = scale(2.0, Some(9)).apply(&[0, 1, 5], every(10)).unwrap();
         assert_eq!(scaled.offsets_ns, [0, 0, 1, 4, 5, 9]);
         assert_eq!(scaled.entries.of, [0, 1, 1, 2, 2, 0]);

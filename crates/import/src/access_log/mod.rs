@@ -7,6 +7,7 @@
 //! Not here: whether the load that was performed kept the burstiness of the log (see `judge`).
 
 mod client;
+mod distinct;
 mod line;
 mod sessions;
 mod table;
@@ -21,6 +22,7 @@ use plan::randomness::{RandomStream, draw, unit};
 use quantities::format_duration;
 use url::{Position, Url};
 
+use distinct::Distinct;
 use line::Request;
 pub use sessions::SessionFile;
 use sessions::Sessions;
@@ -89,8 +91,8 @@ pub fn seems(text: &str) -> bool {
     good > 0 && good * 2 >= all
 }
 
-/// Reads a log, and writes a line of `requests` (method and path) and one of `offsets` for each request. With `sessions`,
-/// `requests` has those of a session together, and `offsets` a line for each session.
+/// Reads a log, and writes a line of `offsets` for each request, and one of `requests` (method and path) for each that is
+/// new. With `sessions`, `requests` has all of them, those of a session together, and `offsets` a line for each session.
 ///
 /// Errors: those of the reader and the writers
 pub fn convert<'a>(
@@ -100,13 +102,14 @@ pub fn convert<'a>(
     offsets: &'a mut impl Write,
     sessions: Option<SessionFile<'a>>,
 ) -> io::Result<LogSummary> {
-    writeln!(offsets, "offset_ns")?;
+    writeln!(offsets, "{}", if sessions.is_some() { "offset_ns" } else { "offset_ns,request" })?;
     let mut queue =
         Queue { waiting: BTreeMap::new(), weight: 0, newest: i128::MIN, written: i128::MIN };
     let mut files = Files {
         requests,
         offsets,
         sessions: sessions.map(Sessions::new).transpose()?,
+        distinct: Distinct::new(),
         began: None,
         drawn: 0,
         finest: u64::MAX,
@@ -298,6 +301,7 @@ struct Files<'a, R, O> {
     offsets: &'a mut O,
     /// If they were asked for.
     sessions: Option<Sessions<'a>>,
+    distinct: Distinct,
     /// The first stamp: intervals from it on are those of the log, so their counts are too.
     began: Option<i128>,
     /// Instants that were drawn so far.
@@ -390,14 +394,12 @@ impl<R: Write, O: Write> Files<'_, R, O> {
             let offset = u64::try_from(instant - began).unwrap_or_default();
             let offset = self.summary.length.max(offset);
             self.summary.length = offset;
-            let begins = match &mut self.sessions {
-                Some(sessions) => sessions.add(client, target, offset, self.requests)?,
-                None => {
-                    writeln!(self.requests, "{target}")?;
-                    true
-                }
+            let Some(sessions) = &mut self.sessions else {
+                let number = self.distinct.number(target, self.requests)?;
+                writeln!(self.offsets, "{offset},{number}")?;
+                continue;
             };
-            if begins {
+            if sessions.add(client, target, offset, self.requests)? {
                 writeln!(self.offsets, "{offset}")?;
             }
         }

@@ -12,10 +12,15 @@ fn converted(log: &str, hosts: &[&str]) -> (LogSummary, Vec<String>, Vec<u64>) {
     let lines = |bytes: Vec<u8>| -> Vec<String> {
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     };
-    let offsets = lines(offsets);
-    assert_eq!(offsets[0], "offset_ns");
-    let offsets = offsets[1..].iter().map(|line| line.parse().unwrap()).collect();
-    (summary, lines(requests), offsets)
+    let (requests, offsets) = (lines(requests), lines(offsets));
+    assert_eq!(offsets[0], "offset_ns,request");
+    let arrivals = offsets[1..].iter().map(|line| {
+        let (offset, number) = line.split_once(',').unwrap();
+        let number: usize = number.parse().unwrap();
+        (requests[number - 1].clone(), offset.parse::<u64>().unwrap())
+    });
+    let (requests, offsets) = arrivals.unzip();
+    (summary, requests, offsets)
 }
 
 fn line(second: u64, request: &str) -> String {

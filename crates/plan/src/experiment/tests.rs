@@ -47,6 +47,8 @@ impl Memory {
             ("body.txt", "a {{mustache}} {{{"),
             ("broken.csv", "a,b\n1,2\n3\n"),
             ("offsets.csv", "offset_ms\n0\n1.5\n1000\n"),
+            ("named.csv", "offset_ms,request\n0,2\n1.5,1\n1000,2\n"),
+            ("nameless.csv", "offset_ms,request\n0,2\n1.5,0\n"),
             ("accounts.csv", "user,password\nann,a1\nbob,b2\n"),
             ("api/a/one.txt", "import b/two.txt\nimport lost.txt\n{{x}}"),
             ("api/b/two.txt", "import a/one.txt\nimport three.txt"),

@@ -6,6 +6,7 @@ use super::operation::Reading;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
 use crate::journey::{Action, Journey, Preparation, Repeat, Step};
+use crate::load::Load;
 use crate::operation::Operation;
 
 /// The tables that say so.
@@ -81,6 +82,22 @@ impl Workload {
             }
         }
         problems
+    }
+
+    /// A list that lacks a row which the arrivals of a replay name.
+    pub(super) fn rows_beyond(&self, load: &Load, table: Option<&Table>) -> Option<Diagnostic> {
+        let entries = load.entries().filter(|entries| entries.rows.is_none())?;
+        let most = u64::from(*entries.of.iter().max()?) + 1;
+        let alone = self.operations.iter().filter(|one| !one.is_step && one.requests.is_some());
+        let alone = alone.map(|one| (&one.name, one.row_count()));
+        let journeys = self.journeys.iter().filter(|one| one.sessions.is_some());
+        let mut lists = alone.chain(journeys.map(|one| (&one.name, one.row_count())));
+        let (name, rows) = lists.find(|(_, rows)| (*rows as u64) < most)?;
+        let entry = table?.get("replay")?;
+        let file = entry.node.as_str().unwrap_or_default();
+        let message = format!("{file} names request {most}, and the list of `{name}` has {rows}");
+        let problem = Diagnostic::new(entry.node.span, message, "of another list");
+        Some(problem.with_hint("import both files together"))
     }
 
     /// An arm in which nothing begins, or with weights that are all zero.

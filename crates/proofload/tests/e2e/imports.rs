@@ -218,8 +218,8 @@ fn the_url_of_a_replay_says_where_its_requests_go() {
 /// Instants of a replay, in nanoseconds.
 fn instants(lab: &Lab, file: &str) -> Vec<u64> {
     let offsets = lab.read(file);
-    let offsets = offsets.lines().skip(1).map(|line| line.parse::<u64>().expect("an offset"));
-    offsets.collect()
+    let offsets = offsets.lines().skip(1).map(|line| line.split(',').next().expect("a column"));
+    offsets.map(|offset| offset.parse::<u64>().expect("an offset")).collect()
 }
 
 #[test]
@@ -244,10 +244,10 @@ fn exported_results_are_imported_as_a_replay_of_the_run() {
         let ran = lab.proofload(&["import", file, "--out", &out]);
         assert_eq!(ran.code, 0, "{format}: {}", ran.stderr);
         let requests = lab.read(&format!("{format}.requests.txt"));
-        assert!(requests.lines().all(|line| line == "GET /a?b=c"), "{format}: {requests}");
+        assert_eq!(requests, "GET /a?b=c\n", "{format}");
         assert!(lab.read(&out).contains(&format!("url = \"http://{}\"", truth.http)), "{format}");
-        assert_eq!(requests.lines().count() as u64, started, "{format}");
         let replayed = instants(&lab, &format!("{format}.offsets.csv"));
+        assert_eq!(replayed.len() as u64, started, "{format}");
         let first = due[0];
         // Stamps of JMeter are milliseconds, and the instants are drawn within them.
         let within = if format == "jtl" { 2_000_000 } else { 0 };

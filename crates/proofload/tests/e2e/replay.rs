@@ -53,7 +53,7 @@ fn line(second: u64) -> String {
 }
 
 fn numbers(text: &str) -> Vec<u64> {
-    text.lines().filter_map(|line| line.parse().ok()).collect()
+    text.lines().filter_map(|line| line.split(',').next()?.parse().ok()).collect()
 }
 
 /// Instants of the target's clock as those of the plan: most requests arrive at once.

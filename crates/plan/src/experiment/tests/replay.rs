@@ -153,3 +153,50 @@ fn a_scaled_replay_keeps_the_row_of_each_arrival() {
         assert!(message.contains(says), "{says}: {message}");
     }
 }
+
+const NAMED: &str = r#"
+title = "named"
+[target]
+url = "http://a:1"
+[load]
+replay = "named.csv"
+[[operation]]
+name    = "request"
+targets = { file = "paths.txt", order = "once" }
+"#;
+
+fn rows(text: &str) -> Vec<usize> {
+    let plan = plan(text);
+    let arm = &plan.arms[0];
+    let mix = Mix::new(&arm.operations, &arm.journeys, 1).of_load(&arm.load);
+    mix.take(6).map(|one| one.row).collect()
+}
+
+#[test]
+fn arrivals_may_name_their_requests() {
+    assert_eq!(rows(NAMED)[..3], [1, 0, 1]);
+    // At 0 and 1.5 ms; of the copy at 0.25, 0.75 and 0.7515 s the third, the first and the second; at 1 s.
+    let twice = NAMED.replace("\n[[op", "\nscale = 2\n[[op");
+    assert_eq!(rows(&twice), [1, 0, 1, 1, 0, 1]);
+    let of = |file: &str| match &plan(&NAMED.replace("named.csv", file)).arms[0].load.model {
+        Model::Open { arrivals: ArrivalProcess::Replay { digest, .. } } => digest.clone(),
+        model => panic!("{model:?}"),
+    };
+    assert_ne!(of("named.csv"), of("offsets.csv"), "the plan's hash covers the requests");
+}
+
+#[test]
+fn requests_that_cannot_be_are_refused() {
+    for (from, to, says) in [
+        ("paths.txt", "one.txt", "named.csv names request 2, and the list of `request` has 1"),
+        (
+            "named.csv",
+            "nameless.csv",
+            "nameless.csv line 3: expected the number of a request, from 1, got \"0\"",
+        ),
+    ] {
+        let text = NAMED.replace(from, to);
+        let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+        assert!(message.contains(says), "{says}: {message}");
+    }
+}
