@@ -12,11 +12,23 @@ pub fn hex(parts: &[&[u8]]) -> String {
         state.update((part.len() as u64).to_le_bytes());
         state.update(part);
     }
+    text(state)
+}
+
+fn text(state: Sha256) -> String {
     let mut text = String::with_capacity(64);
     for byte in state.finalize() {
         write!(text, "{byte:02x}").expect("text can always grow");
     }
     text
+}
+
+/// The same for one part, which need not be in memory.
+pub fn hex_of<const N: usize>(numbers: impl ExactSizeIterator<Item = [u8; N]>) -> String {
+    let mut state = Sha256::new();
+    state.update((numbers.len() as u64 * N as u64).to_le_bytes());
+    numbers.for_each(|number| state.update(number));
+    text(state)
 }
 
 /// JSON with keys in byte order and without spaces: the same text for the same value.

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use drivers::AnyDriver;
@@ -63,6 +63,10 @@ impl Inputs for Surroundings {
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         file::read(&self.locate(path), LARGEST)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
+        Ok(Box::new(BufReader::new(file::open(&self.locate(path))?)))
     }
 
     fn locate(&self, path: &Path) -> PathBuf {

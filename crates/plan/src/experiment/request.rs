@@ -1,7 +1,7 @@
 //! The inputs and results of reading an experiment.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufRead, Cursor};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,13 @@ pub trait Inputs {
     ///
     /// Errors: those of the file system
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// The same for a file that may be long, and is read as it is used.
+    ///
+    /// Errors: those of the file system
+    fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
+        Ok(Box::new(Cursor::new(self.read(path)?)))
+    }
 
     /// The text of a file that has this name in the experiment file.
     ///

@@ -194,6 +194,7 @@ fn requests_that_cannot_be_are_refused() {
             "nameless.csv",
             "nameless.csv line 3: expected the number of a request, from 1, got \"0\"",
         ),
+        ("named.csv", "lost.csv", "cannot read lost.csv"),
     ] {
         let text = NAMED.replace(from, to);
         let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
