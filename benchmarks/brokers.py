@@ -137,11 +137,11 @@ def measure(bench, rounds, operations):
                                 lambda: nats_bench(bench, nats, url, shape, operations))
         # As many messages for both, in operations of several.
         together = ("together", CONNECTIONS, 1, 5)
-        operations_of_several = operations // COPIES
+        operations_of_several = max(1, operations // COPIES)
         name = f"NATS publish, {COPIES} together"
         found[name] = pairs(bench, name, rounds,
                             lambda: ours(bench, url, TOGETHER, together, operations_of_several) / COPIES,
-                            lambda: nats_bench(bench, nats, url, together, operations))
+                            lambda: nats_bench(bench, nats, url, together, operations_of_several * COPIES))
         name = f"JetStream publish, {SHAPES[0][0]}"
         few = operations // 4
         found[name] = pairs(bench, name, rounds, lambda: ours(bench, url, STORE, SHAPES[0], few),

@@ -169,10 +169,12 @@ impl Text {
             };
             self.line(&format!("    item {} = {place}", item.name));
         }
-        let order = ordered(operation.order);
+        let is_named = arm.load.names_requests() && !operation.is_step;
+        let order = if is_named { "as the replay names them" } else { ordered(operation.order) };
         if let Some(requests) = &operation.requests {
             self.line(&format!("    {} listed requests, {order}", requests.len()));
         } else if let Some(rows) = operation.rows.as_ref().filter(|_| !operation.is_step) {
+            let order = ordered(operation.order);
             self.line(&format!("    {} rows of {}, {order}", rows.len(), rows.file));
         }
     }

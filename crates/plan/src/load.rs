@@ -8,6 +8,7 @@ use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
 use crate::ramp::Ramp;
 use crate::randomness::{RandomStream, draw, unit};
+use crate::scale::SaidBy;
 
 /// Amount, kind and end of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -372,6 +373,11 @@ impl Load {
             Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),
             _ => None,
         }
+    }
+
+    /// Whether it replays a file that says which request each arrival sends.
+    pub fn names_requests(&self) -> bool {
+        self.entries().is_some_and(|entries| entries.said_by == SaidBy::Column)
     }
 
     /// Length of ramp-up, warm-up and measure phase, if they are known in advance.

@@ -6,7 +6,7 @@ use crate::journey::Journey;
 use crate::load::Load;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
-use crate::scale::Entries;
+use crate::scale::{Entries, SaidBy};
 
 /// The operation of the k-th arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +95,11 @@ impl Iterator for Mix {
         let part = &mut self.parts[operation];
         let sequence = part.sequence;
         let entries = self.entries.as_ref();
-        let own = entries
-            .filter(|entries| part.is_list && entries.rows.is_none_or(|rows| rows == part.rows));
+        let is_meant = |entries: &&Arc<Entries>| match entries.said_by {
+            SaidBy::Place(recorded) => recorded == part.rows,
+            SaidBy::Column => true,
+        };
+        let own = entries.filter(|_| part.is_list).filter(is_meant);
         let entry = own.and_then(|entries| entries.of.get(index as usize));
         let place = entry.map_or(sequence, |entry| u64::from(*entry));
         let row = match (part.rows, part.order) {

@@ -37,8 +37,23 @@ pub(crate) struct Scaled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
     pub(crate) of: Vec<u32>,
-    /// How many rows the list has that is meant: one for each recorded arrival. None if the file names the rows itself.
-    pub(crate) rows: Option<u64>,
+    pub(crate) said_by: SaidBy,
+}
+
+/// What says which row an arrival has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SaidBy {
+    /// Its place among so many recorded ones; a list of as many rows is meant.
+    Place(u64),
+    /// A column of the file.
+    Column,
+}
+
+impl Entries {
+    /// Rows, from 0, as a column of the file has them.
+    pub fn of_column(of: Vec<u32>) -> Self {
+        Self { of, said_by: SaidBy::Column }
+    }
 }
 
 /// When a list begins again, and the length of the stamps that its instants were drawn within.
@@ -92,7 +107,7 @@ impl Scale {
         }
         arrivals.sort_unstable();
         let (offsets_ns, of) = arrivals.into_iter().unzip();
-        let entries = Entries { of, rows: Some(recorded.len() as u64) };
+        let entries = Entries { of, said_by: SaidBy::Place(recorded.len() as u64) };
         Ok(Scaled { offsets_ns, entries })
     }
 
@@ -141,7 +156,8 @@ mod tests {
     fn copies_go_round_and_name_what_they_repeat() {
         let scaled = scale(2.0, None).apply(&[0, 1, 5], every(10)).unwrap();
         assert_eq!(scaled.offsets_ns, [0, 0, 1, 5, 5, 6]);
-        assert_eq!(scaled.entries, Entries { of: vec![0, 2, 1, 0, 2, 1], rows: Some(3) });
+        let entries = Entries { of: vec![0, 2, 1, 0, 2, 1], said_by: SaidBy::Place(3) };
+        assert_eq!(scaled.entries, entries);
         let scaled = scale(2.0, Some(9)).apply(&[0, 1, 5], every(10)).unwrap();
         assert_eq!(scaled.offsets_ns, [0, 0, 1, 4, 5, 9]);
         assert_eq!(scaled.entries.of, [0, 1, 1, 2, 2, 0]);

@@ -111,7 +111,8 @@ fn observe(experiment: &Path, trial: &Value, summary: &Value) {
         let is_counted = observer["lost"] != 0 && observer["detail"]["dropped"] == observer["lost"];
         let more = exceeds(expected);
         let unconfirmed = unanswered(trial, observer) + unacknowledged(trial);
-        let is_late = observer["lost"] == 0 && more > 0.0 && more <= unconfirmed;
+        let is_sound = observer["lost"] == 0 && observer["duplicates"] == 0;
+        let is_late = is_sound && more > 0.0 && more <= unconfirmed;
         let is_crowded_out = is_told("system-crowded") && is_told("not-all-arrived");
         let excused = is_counted || is_late || is_crowded_out;
         assert!(holds || excused, "{experiment:?}: {observer}");
@@ -137,9 +138,11 @@ fn unanswered(trial: &Value, observer: &Value) -> f64 {
 /// What good answers sent, and did not see acknowledged in time: it may have arrived later.
 fn unacknowledged(trial: &Value) -> f64 {
     let operations = trial["operations"].as_array().into_iter().flatten();
-    let sum =
-        |operation: &Value, item: &str| operation["items"][item]["sum"].as_f64().unwrap_or(0.0);
-    operations.map(|operation| sum(operation, "targets") - sum(operation, "delivered")).sum()
+    let of = |operation: &Value| {
+        let sum = |item: &str| operation["items"][item]["sum"].as_f64();
+        Some(sum("targets")? - sum("delivered")? - sum("failed").unwrap_or(0.0))
+    };
+    operations.filter_map(of).sum()
 }
 
 /// Every planned operation is counted in exactly one category.

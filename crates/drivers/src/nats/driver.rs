@@ -19,10 +19,10 @@ use super::stream::MessageStream;
 /// NATS over any stream, several operations under way on a connection.
 ///
 /// A publication ends when the `PONG` to the first `PING` behind it was read, which the server sends after it has read the
-/// message, or the last of its copies; publications that leave together share a `PING`. A request or a publication to JetStream ends with the last
-/// byte of its reply. Stamps: `first_byte` is the time from the start of sending to the first byte of the reply. `INFO`,
-/// TLS, `CONNECT` and the subscription for replies are part of connecting. Sizes are bytes of messages and replies, `PING`
-/// and `PONG` apart; under TLS those of the plaintext.
+/// message, or the last of its copies; publications that leave together share a `PING`. A request or a publication to
+/// JetStream ends with the last byte of its reply. Stamps: `first_byte` is the time from the start of sending to the first
+/// byte of the reply. `INFO`, TLS, `CONNECT` and the subscription for replies are part of connecting. Sizes are bytes of
+/// messages and replies, `PING` and `PONG` apart; under TLS those of the plaintext.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nats;
 

@@ -22,8 +22,8 @@ use crate::http::request::RenderContext;
 
 /// Room that a stream without an operation keeps for messages.
 const IDLE_LIMIT: usize = 1 << 20;
-/// Bytes of all copies of a message.
-const COPIES_LIMIT: usize = 16 << 20;
+/// Bytes of all copies of a message: few beside those that may wait in a connection.
+const COPIES_LIMIT: usize = 1 << 20;
 /// Bytes of the longest subject: with the inbox and lengths it must fit into a control line.
 const SUBJECT_LIMIT: usize = 2048;
 /// The status of a request that no one is there to answer.
@@ -110,8 +110,12 @@ impl Operation {
     fn copy(&self, encoded: &mut Encoded) {
         let Encoded { command, messages, problem, .. } = encoded;
         let one = command.len();
+        *messages = self.copies;
+        if self.copies == 1 || problem.is_some() {
+            return;
+        }
         let all = one.saturating_mul(self.copies);
-        if self.copies > 1 && all > COPIES_LIMIT {
+        if all > COPIES_LIMIT {
             let copies = self.copies;
             let detail =
                 format!("{copies} copies of {one} bytes each are more than {COPIES_LIMIT} bytes");
@@ -120,7 +124,6 @@ impl Operation {
         }
         command.reserve(all - one);
         (1..self.copies).for_each(|_| command.extend_from_within(..one));
-        *messages = self.copies;
     }
 
     fn encode_headers(&self, encoded: &mut Encoded, call: &Call) {

@@ -4,23 +4,23 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// Bytes that the known requests may take; later ones are written again each time.
-const MOST_BYTES: usize = 64 << 20;
+const KNOWN_LIMIT: usize = 64 << 20;
 /// Bytes of an entry beside its text.
-const OF_EACH: usize = 64;
+const ENTRY_OVERHEAD: usize = 64;
 
 /// The requests that were written.
 #[derive(Debug)]
 pub(super) struct Distinct {
     known: HashMap<String, u64>,
     bytes: usize,
-    most_bytes: usize,
+    known_limit: usize,
     written: u64,
 }
 
 impl Distinct {
     /// None yet.
     pub(super) fn new() -> Self {
-        Self { known: HashMap::new(), bytes: 0, most_bytes: MOST_BYTES, written: 0 }
+        Self { known: HashMap::new(), bytes: 0, known_limit: KNOWN_LIMIT, written: 0 }
     }
 
     /// The number of a request, which is written if it is not known.
@@ -30,8 +30,8 @@ impl Distinct {
         }
         writeln!(to, "{request}")?;
         self.written += 1;
-        self.bytes += request.len() + OF_EACH;
-        if self.bytes <= self.most_bytes {
+        self.bytes += request.len() + ENTRY_OVERHEAD;
+        if self.bytes <= self.known_limit {
             self.known.insert(request, self.written);
         }
         Ok(self.written)
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn what_is_known_is_not_written_again() {
         let (mut distinct, mut out) = (Distinct::new(), Vec::new());
-        distinct.most_bytes = 3 * (OF_EACH + 1);
+        distinct.known_limit = 3 * (ENTRY_OVERHEAD + 1);
         let mut numbers = Vec::new();
         for request in ["a", "b", "a", "c", "b", "d", "d", "a"] {
             numbers.push(distinct.number(request.to_owned(), &mut out).unwrap());

@@ -116,7 +116,7 @@ impl Facts {
             early_end: trial.early_end.clone(),
             confidence: trial.confidence,
             status_only: status_only(&arm.operations),
-            few_requests: few_requests(&arm.operations),
+            few_requests: few_requests(arm),
             steps: steps(&arm.operations),
             steady: SteadyStateTest::default(),
             target_is_local: arm.targets.iter().all(is_local),
@@ -170,10 +170,13 @@ fn status_only(operations: &[Operation]) -> Vec<String> {
 }
 
 /// Operations that cycle through so few rows that a cache holds all the answers. Not an operation with another
-/// placeholder, which sends something new each time, and not one without rows, which repeats one request on purpose.
-fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
+/// placeholder, which sends something new each time, not one without rows, which repeats one request on purpose, and not
+/// a recorded list, whose requests come as often as they came.
+fn few_requests(arm: &plan::plan::Arm) -> Vec<(String, usize)> {
     const MANY: usize = 100;
-    let few = operations.iter().filter(|one| (1..MANY).contains(&one.row_count()));
+    let is_recorded = |one: &Operation| one.requests.is_some() && arm.load.names_requests();
+    let few = arm.operations.iter().filter(|one| (1..MANY).contains(&one.row_count()));
+    let few = few.filter(|one| !is_recorded(one));
     let alike = few.filter(|one| {
         let text = one.table.to_json().to_string().replace("{{{{", "");
         text.split("{{").skip(1).all(|rest| rest.trim_start().starts_with("row."))

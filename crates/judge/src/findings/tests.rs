@@ -42,6 +42,32 @@ fn an_answer_that_is_a_status_and_no_more_was_looked_at_whole() {
     assert!(!has(&summary, "status-only"));
 }
 
+/// The log had it ten thousand times, too.
+#[test]
+fn a_recorded_request_comes_as_often_as_it_came() {
+    let with = |is_named: bool| {
+        open(|made| {
+            let arm = &mut made.plan.arms[0];
+            let (method, path) = ("GET".to_owned(), "/".to_owned());
+            let request =
+                plan::operation::Request { method, path, headers: Vec::new(), body: Vec::new() };
+            arm.operations[0].requests = Some([request].into());
+            let entries = std::sync::Arc::new(plan::scale::Entries::of_column(vec![0; 10_000]));
+            let arrivals = plan::load::ArrivalProcess::Replay {
+                offsets_ns: (0..10_000).collect(),
+                entries: is_named.then_some(entries),
+                file: "offsets.csv".to_owned(),
+                digest: String::new(),
+                scale: None,
+                resolution: None,
+            };
+            arm.load.model = plan::load::Model::Open { arrivals };
+        })
+    };
+    assert!(has(&with(false), "few-distinct-requests"));
+    assert!(!has(&with(true), "few-distinct-requests"));
+}
+
 #[test]
 fn six_rows_sent_thousands_of_times_are_told() {
     let with = |rows: u64, path: &str| {

@@ -74,7 +74,7 @@ impl<'a> Arms<'a> {
         let operations = &workload.operations;
         reading.add_targets(shared.iter().flat_map(|shared| &shared.also), operations);
         let targets = reading.targets;
-        problems.extend(workload.rows_beyond(&load, reader.table("load")));
+        problems.extend(workload.named_requests(&load, reader.table("load")));
         load::connect_journeys(reader.table("load"), &mut load, &workload.journeys);
         problems.extend(load::without_streams(reader.table("load"), &load, operations, known));
         let names = reported_names::expectations(

@@ -14,8 +14,8 @@ use crate::load::ArrivalProcess;
 use crate::scale::{Entries, Scale, period};
 use crate::units;
 
-/// Most arrivals of a file: they are held in memory, in 12 bytes each.
-const MOST_ARRIVALS: usize = 100_000_000;
+/// Most arrivals of a file: they are held in memory, in 12 bytes each, and in some 20 while it is read.
+const MOST_ARRIVALS: usize = 50_000_000;
 /// Most bytes of a line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// The column of rows.
@@ -102,6 +102,7 @@ impl Recorded {
                 rows.push(row(cell).map_err(at)?);
             }
         }
+        recorded.rows.iter_mut().for_each(Vec::shrink_to_fit);
         if recorded.offsets_ns.is_empty() {
             Err("holds no offset".to_owned())
         } else {
@@ -134,10 +135,10 @@ impl Recorded {
     fn scaled(self, scale: Option<Scale>, resolution: Option<Duration>) -> Result<Listed, String> {
         let Self { offsets_ns, rows } = self;
         let Some(scale) = scale else {
-            let entries = rows.map(|of| Arc::new(Entries { of, rows: None }));
+            let entries = rows.map(|of| Arc::new(Entries::of_column(of)));
             return Ok((Arc::from(offsets_ns), entries));
         };
-        if offsets_ns.len() as f64 * scale.factor.max(1.0) > Scale::MOST_ARRIVALS {
+        if offsets_ns.len() as f64 * scale.factor > Scale::MOST_ARRIVALS {
             let (count, most) = (offsets_ns.len(), Scale::MOST_ARRIVALS);
             return Err(format!("has {count} arrivals, of which `scale` makes more than {most}"));
         }
@@ -146,8 +147,8 @@ impl Recorded {
             return Err("has no arrival left at this `scale`".to_owned());
         }
         if let Some(rows) = rows {
-            scaled.entries.of.iter_mut().for_each(|entry| *entry = rows[*entry as usize]);
-            scaled.entries.rows = None;
+            let of = scaled.entries.of.iter().map(|entry| rows[*entry as usize]);
+            scaled.entries = Entries::of_column(of.collect());
         }
         Ok((Arc::from(scaled.offsets_ns), Some(Arc::new(scaled.entries))))
     }

@@ -7,7 +7,10 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
 use crate::journey::{Action, Journey, Preparation, Repeat, Step};
 use crate::load::Load;
-use crate::operation::Operation;
+use crate::operation::{Operation, RowOrder};
+
+/// What to do about a replay that names requests where it cannot.
+const NO_COLUMN: &str = "remove the column `request` from that file";
 
 /// The tables that say so.
 pub(super) struct WorkloadTables<'t> {
@@ -84,20 +87,30 @@ impl Workload {
         problems
     }
 
-    /// A list that lacks a row which the arrivals of a replay name.
-    pub(super) fn rows_beyond(&self, load: &Load, table: Option<&Table>) -> Option<Diagnostic> {
-        let entries = load.entries().filter(|entries| entries.rows.is_none())?;
-        let most = u64::from(*entries.of.iter().max()?) + 1;
-        let alone = self.operations.iter().filter(|one| !one.is_step && one.requests.is_some());
-        let alone = alone.map(|one| (&one.name, one.row_count()));
-        let journeys = self.journeys.iter().filter(|one| one.sessions.is_some());
-        let mut lists = alone.chain(journeys.map(|one| (&one.name, one.row_count())));
-        let (name, rows) = lists.find(|(_, rows)| (*rows as u64) < most)?;
+    /// A replay whose file names requests that the operations do not have.
+    pub(super) fn named_requests(&self, load: &Load, table: Option<&Table>) -> Option<Diagnostic> {
+        let most = load.entries().filter(|_| load.names_requests())?.of.iter().max()?;
         let entry = table?.get("replay")?;
         let file = entry.node.as_str().unwrap_or_default();
-        let message = format!("{file} names request {most}, and the list of `{name}` has {rows}");
-        let problem = Diagnostic::new(entry.node.span, message, "of another list");
-        Some(problem.with_hint("import both files together"))
+        let alone = self.operations.iter().filter(|one| !one.is_step && one.requests.is_some());
+        let lists: Vec<&Operation> = alone.collect();
+        let with_sessions = self.journeys.iter().any(|journey| journey.sessions.is_some());
+        let (but, hint) = match lists.as_slice() {
+            _ if with_sessions => ("a journey has `sessions`".to_owned(), NO_COLUMN),
+            [] => ("no operation has `targets`".to_owned(), NO_COLUMN),
+            [one] if one.order != RowOrder::RoundRobin => {
+                (format!("`{}` has an `order`", one.name), "remove `order`")
+            }
+            [one] if one.row_count() as u64 > u64::from(*most) => return None,
+            [one] => {
+                let (name, count) = (&one.name, one.row_count());
+                (format!("the list of `{name}` has only {count}"), "import both files together")
+            }
+            _ => (format!("{} operations have `targets`", lists.len()), NO_COLUMN),
+        };
+        let named = u64::from(*most) + 1;
+        let message = format!("{file} names requests up to number {named}, but {but}");
+        Some(Diagnostic::new(entry.node.span, message, "named here").with_hint(hint))
     }
 
     /// An arm in which nothing begins, or with weights that are all zero.

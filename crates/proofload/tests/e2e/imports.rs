@@ -246,6 +246,8 @@ fn exported_results_are_imported_as_a_replay_of_the_run() {
         let requests = lab.read(&format!("{format}.requests.txt"));
         assert_eq!(requests, "GET /a?b=c\n", "{format}");
         assert!(lab.read(&out).contains(&format!("url = \"http://{}\"", truth.http)), "{format}");
+        let offsets = lab.read(&format!("{format}.offsets.csv"));
+        assert!(offsets.lines().skip(1).all(|line| line.ends_with(",1")), "{format}: {offsets}");
         let replayed = instants(&lab, &format!("{format}.offsets.csv"));
         assert_eq!(replayed.len() as u64, started, "{format}");
         let first = due[0];

@@ -176,7 +176,7 @@ fn a_user_logs_in_and_may_not_do_everything() {
     let as_few = "user = \"few\", password = \"s3cret-pass\"";
     let operations = [
         operation("open", &format!("publish = \"open\", {as_few}")),
-        operation("closed", &format!("publish = \"closed\", {as_few}")),
+        operation("closed", &format!("publish = \"closed\", copies = 10, {as_few}")),
         operation("ask", &format!("request = \"closed.too\", {as_few}")),
     ];
     let (ran, trial) = run(&lab, &experiment(&nats.url(), "", &operations.concat()));

@@ -100,7 +100,7 @@ fn copies(reader: &mut Reader<'_>, action: Option<Action>) -> usize {
     if matches!(action, Some(Action::Request | Action::JetStream))
         && let Some(node) = reader.node(KEY)
     {
-        let what = "`copies` goes with `publish`: every other message has an answer of its own";
+        let what = "`copies` needs `publish`: any other message has an answer of its own";
         let problem = Diagnostic::new(node.span, what, "remove this");
         reader.problem(problem.with_hint("use `streams` for several messages at a time"));
     }

@@ -56,8 +56,8 @@ fn every_problem_points_at_its_place() {
     let with = |more: &str| format!("nats = {{ publish = \"a\", {more} }}");
     check("nats = {}", "none of `publish`, `request` and `jetstream` is given");
     check(&with("request = \"b\""), "`request` is the second");
-    check(&with("copies = 0"), "copies");
-    check("nats = { request = \"a\", copies = 2 }", "`copies` goes with `publish`");
+    check(&with("copies = 0"), "a whole number from 1 to 100000");
+    check("nats = { request = \"a\", copies = 2 }", "`copies` needs `publish`");
     for subject in ["", "a b", "a.", "a.*", ">"] {
         check(&format!("nats = {{ publish = \"{subject}\" }}"), "is not a subject");
     }

@@ -237,7 +237,7 @@ fn copies_of_too_many_bytes_are_not_sent() {
             let mut one = client.stream();
             let outcome = perform(&operation, &mut one).await;
             assert_eq!(outcome, Outcome::Failed(FailureKind::TooLarge));
-            let detail = "20000 copies of 913 bytes each are more than 16777216 bytes";
+            let detail = "20000 copies of 913 bytes each are more than 1048576 bytes";
             assert_eq!(one.1.detail.as_deref(), Some(detail));
         },
     );

@@ -162,7 +162,7 @@ url = "http://a:1"
 replay = "named.csv"
 [[operation]]
 name    = "request"
-targets = { file = "paths.txt", order = "once" }
+targets = { file = "paths.txt" }
 "#;
 
 fn rows(text: &str) -> Vec<usize> {
@@ -178,6 +178,10 @@ fn arrivals_may_name_their_requests() {
     // At 0 and 1.5 ms; of the copy at 0.25, 0.75 and 0.7515 s the third, the first and the second; at 1 s.
     let twice = NAMED.replace("\n[[op", "\nscale = 2\n[[op");
     assert_eq!(rows(&twice), [1, 0, 1, 1, 0, 1]);
+    assert!(plan(NAMED).describe().contains("2 listed requests, as the replay names them"));
+    let sessions = SESSIONS.replace("offsets.csv", "named.csv");
+    let message = read(&sessions, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    assert!(message.contains("but a journey has `sessions`"), "{message}");
     let of = |file: &str| match &plan(&NAMED.replace("named.csv", file)).arms[0].load.model {
         Model::Open { arrivals: ArrivalProcess::Replay { digest, .. } } => digest.clone(),
         model => panic!("{model:?}"),
@@ -188,7 +192,18 @@ fn arrivals_may_name_their_requests() {
 #[test]
 fn requests_that_cannot_be_are_refused() {
     for (from, to, says) in [
-        ("paths.txt", "one.txt", "named.csv names request 2, and the list of `request` has 1"),
+        ("paths.txt", "one.txt", "up to number 2, but the list of `request` has only 1"),
+        ("\" }\n", "\", order = \"once\" }\n", "up to number 2, but `request` has an `order`"),
+        (
+            "targets = { file = \"paths.txt\" }",
+            "http = { path = \"/\" }",
+            "but no operation has `targets`",
+        ),
+        (
+            "[[operation]]",
+            "[[operation]]\nname = \"other\"\ntargets = { file = \"targets.txt\" }\n[[operation]]",
+            "but 2 operations have `targets`",
+        ),
         (
             "named.csv",
             "nameless.csv",
