@@ -110,7 +110,8 @@ fn observe(experiment: &Path, trial: &Value, summary: &Value) {
         // What the system says it dropped is all that is missing, or what has arrived was sent without a good answer.
         let is_counted = observer["lost"] != 0 && observer["detail"]["dropped"] == observer["lost"];
         let more = exceeds(expected);
-        let unconfirmed = unanswered(trial, observer) + unacknowledged(trial);
+        let unconfirmed =
+            unanswered(trial, observer) + unacknowledged(trial) + warmed_up(trial, observer);
         let is_sound = observer["lost"] == 0 && observer["duplicates"] == 0;
         let is_late = is_sound && more > 0.0 && more <= unconfirmed;
         let is_crowded_out = is_told("system-crowded") && is_told("not-all-arrived");
@@ -137,12 +138,27 @@ fn unanswered(trial: &Value, observer: &Value) -> f64 {
 
 /// What good answers sent, and did not see acknowledged in time: it may have arrived later.
 fn unacknowledged(trial: &Value) -> f64 {
-    let operations = trial["operations"].as_array().into_iter().flatten();
     let of = |operation: &Value| {
         let sum = |item: &str| operation["items"][item]["sum"].as_f64();
         Some(sum("targets")? - sum("delivered")? - sum("failed").unwrap_or(0.0))
     };
-    operations.filter_map(of).sum()
+    operations(trial).filter_map(of).sum()
+}
+
+/// What the warm-up sent: its answers are on one side of what is expected, and in no table of operations.
+fn warmed_up(trial: &Value, observer: &Value) -> f64 {
+    let sends = |operation: &&Value| operation["items"]["delivered"].is_object();
+    let measured: Vec<f64> =
+        operations(trial).filter(sends).filter_map(|one| one["planned"].as_f64()).collect();
+    if measured.is_empty() {
+        return 0.0;
+    }
+    let detail = |name: &str| observer["detail"][name].as_f64().unwrap_or(0.0);
+    (detail("messages") - measured.iter().sum::<f64>()).max(0.0) * detail("recipients")
+}
+
+fn operations(trial: &Value) -> impl Iterator<Item = &Value> {
+    trial["operations"].as_array().into_iter().flatten()
 }
 
 /// Every planned operation is counted in exactly one category.
