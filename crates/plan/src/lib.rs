@@ -10,6 +10,7 @@ pub mod url_run;
 // its contents,
 pub mod comparison;
 pub mod criterion;
+pub mod entries;
 pub mod expectation;
 pub mod experiment;
 pub mod fault;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::entries::{Entries, SaidBy};
 use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
 use crate::ramp::Ramp;
 use crate::randomness::{RandomStream, draw, unit};
-use crate::scale::SaidBy;
 
 /// Amount, kind and end of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,7 +104,7 @@ pub enum ArrivalProcess {
         offsets_ns: std::sync::Arc<[u64]>,
         /// Of a list that was scaled or names rows, which row each one has.
         #[serde(skip)]
-        entries: Option<std::sync::Arc<crate::scale::Entries>>,
+        entries: Option<std::sync::Arc<Entries>>,
         /// The file that it came from.
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
@@ -368,7 +368,7 @@ fn seconds(seconds: f64) -> Duration {
 
 impl Load {
     /// Of a list of arrivals that was scaled or names rows, which row each one has.
-    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<crate::scale::Entries>> {
+    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<Entries>> {
         match &self.model {
             Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),
             _ => None,

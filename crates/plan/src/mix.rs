@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::entries::{Entries, SaidBy};
 use crate::journey::Journey;
 use crate::load::Load;
 use crate::operation::{Operation, RowOrder};
 use crate::randomness::{RandomStream, below, draw, unit};
-use crate::scale::{Entries, SaidBy};
 
 /// The operation of the k-th arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

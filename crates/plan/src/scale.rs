@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::entries::{Entries, SaidBy};
 use crate::randomness::{RandomStream, draw, unit};
 use crate::schedule::nanos;
 
@@ -31,29 +32,6 @@ pub(crate) struct Scaled {
     pub(crate) offsets_ns: Vec<u64>,
     /// Which recorded arrival each one is.
     pub(crate) entries: Entries,
-}
-
-/// Which row of a list each arrival has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entries {
-    pub(crate) of: Vec<u32>,
-    pub(crate) said_by: SaidBy,
-}
-
-/// What says which row an arrival has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SaidBy {
-    /// Its place among so many recorded ones; a list of as many rows is meant.
-    Place(u64),
-    /// A column of the file.
-    Column,
-}
-
-impl Entries {
-    /// Rows, from 0, as a column of the file has them.
-    pub fn of_column(of: Vec<u32>) -> Self {
-        Self { of, said_by: SaidBy::Column }
-    }
 }
 
 /// When a list begins again, and the length of the stamps that its instants were drawn within.

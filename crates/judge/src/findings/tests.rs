@@ -52,7 +52,7 @@ fn a_recorded_request_comes_as_often_as_it_came() {
             let request =
                 plan::operation::Request { method, path, headers: Vec::new(), body: Vec::new() };
             arm.operations[0].requests = Some([request].into());
-            let entries = std::sync::Arc::new(plan::scale::Entries::of_column(vec![0; 10_000]));
+            let entries = std::sync::Arc::new(plan::entries::Entries::of_column(vec![0; 10_000]));
             let arrivals = plan::load::ArrivalProcess::Replay {
                 offsets_ns: (0..10_000).collect(),
                 entries: is_named.then_some(entries),

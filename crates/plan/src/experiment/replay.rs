@@ -9,9 +9,10 @@ use super::request::Inputs;
 use super::stages::positive;
 use crate::diagnostic::Diagnostic;
 use crate::document::Reader;
+use crate::entries::Entries;
 use crate::hash;
 use crate::load::ArrivalProcess;
-use crate::scale::{Entries, Scale, period};
+use crate::scale::{Scale, period};
 use crate::units;
 
 /// Most arrivals of a file: they are held in memory, in 12 bytes each, and in some 20 while it is read.

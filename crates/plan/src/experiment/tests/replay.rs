@@ -59,6 +59,15 @@ fn a_step_with_a_list_performs_the_requests_of_a_session() {
     }
 }
 
+/// The file is wrong with this change.
+#[track_caller]
+fn refused(file: &str, from: &str, to: &str, says: &str) {
+    let text = file.replace(from, to);
+    assert_ne!(text, file, "{from}");
+    let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    assert!(message.contains(says), "{says}: {message}");
+}
+
 #[test]
 fn sessions_that_cannot_be_are_refused() {
     for (from, to, says) in [
@@ -83,10 +92,7 @@ fn sessions_that_cannot_be_are_refused() {
             "`sessions` needs a step whose operation has `targets`",
         ),
     ] {
-        let text = SESSIONS.replace(from, to);
-        assert_ne!(text, SESSIONS, "{from}");
-        let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
-        assert!(message.contains(says), "{says}: {message}");
+        refused(SESSIONS, from, to, says);
     }
 }
 
@@ -179,9 +185,7 @@ fn arrivals_may_name_their_requests() {
     let twice = NAMED.replace("\n[[op", "\nscale = 2\n[[op");
     assert_eq!(rows(&twice), [1, 0, 1, 1, 0, 1]);
     assert!(plan(NAMED).describe().contains("2 listed requests, as the replay names them"));
-    let sessions = SESSIONS.replace("offsets.csv", "named.csv");
-    let message = read(&sessions, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
-    assert!(message.contains("but a journey has `sessions`"), "{message}");
+    refused(SESSIONS, "offsets.csv", "named.csv", "but a journey has `sessions`");
     let of = |file: &str| match &plan(&NAMED.replace("named.csv", file)).arms[0].load.model {
         Model::Open { arrivals: ArrivalProcess::Replay { digest, .. } } => digest.clone(),
         model => panic!("{model:?}"),
@@ -211,8 +215,6 @@ fn requests_that_cannot_be_are_refused() {
         ),
         ("named.csv", "lost.csv", "cannot read lost.csv"),
     ] {
-        let text = NAMED.replace(from, to);
-        let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
-        assert!(message.contains(says), "{says}: {message}");
+        refused(NAMED, from, to, says);
     }
 }
