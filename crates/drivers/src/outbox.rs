@@ -18,6 +18,8 @@ pub struct Outbox {
     unsent: Vec<u8>,
     /// Whether operations leave their bytes to the task.
     gathers: bool,
+    /// Whether the task was woken since it ran.
+    is_woken: bool,
 }
 
 impl Outbox {
@@ -50,7 +52,9 @@ impl Outbox {
     pub fn flush(&mut self, stream: &mut Stream, task: Option<&Waker>) {
         let task = task.unwrap_or(Waker::noop());
         if self.gathers {
-            task.wake_by_ref();
+            if !std::mem::replace(&mut self.is_woken, true) {
+                task.wake_by_ref();
+            }
             return;
         }
         self.gathers = true;
@@ -63,7 +67,7 @@ impl Outbox {
 
     /// Notes that the connection's task runs, and that so many answers came since it ran before.
     pub fn turn(&mut self, answers: usize) {
-        self.gathers = answers > 1;
+        (self.gathers, self.is_woken) = (answers > 1, false);
     }
 
     /// Writes what waits, as the connection's task.

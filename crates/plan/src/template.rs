@@ -330,6 +330,8 @@ fn random(range: &str) -> Option<Part> {
 }
 
 /// 122 bits of two draws, and the six that say version 4, variant 1 (RFC 9562 section 5.4).
+// Inlined, its draws would be hoisted to the start of each `render`.
+#[inline(never)]
 fn uuid(call: &Call, out: &mut Vec<u8>) {
     let key = spread(call.seed ^ 0x7575_6964);
     let high = draw(key, RandomStream::Content, call.index) & !0xf000 | 0x4000;
@@ -341,6 +343,7 @@ fn uuid(call: &Call, out: &mut Vec<u8>) {
     }
 }
 
+#[inline(never)]
 fn token(call: &Call) -> u64 {
     draw(spread(call.seed ^ 0x74_6f6b_656e), RandomStream::Content, call.index)
 }
@@ -358,16 +361,21 @@ fn whole(low: i64, high: i64, key: u64, index: u64, out: &mut Vec<u8>) {
 
 fn bytes(count: u64, key: u64, index: u64, out: &mut Vec<u8>) {
     let start = spread(key ^ draw(key, RandomStream::Content, index));
-    // Ten characters of 6 bits from each draw of 64.
-    for block in 0..count.div_ceil(10) {
-        let mut bits = draw(start, RandomStream::Content, block);
-        let characters: [u8; 10] = std::array::from_fn(|_| {
-            let character = PRINTABLE[(bits & 63) as usize];
-            bits >>= 6;
-            character
-        });
-        out.extend_from_slice(&characters[..(count - block * 10).min(10) as usize]);
+    let from = out.len();
+    out.resize(from + count as usize, 0);
+    let (tens, rest) = out[from..].as_chunks_mut();
+    let mut blocks = (0..).map(|block| ten(draw(start, RandomStream::Content, block)));
+    for (characters, block) in tens.iter_mut().zip(&mut blocks) {
+        *characters = block;
     }
+    for (character, last) in rest.iter_mut().zip(blocks.next().into_iter().flatten()) {
+        *character = last;
+    }
+}
+
+/// Ten characters of 6 bits each.
+fn ten(bits: u64) -> [u8; 10] {
+    std::array::from_fn(|place| PRINTABLE[(bits >> (6 * place) & 63) as usize])
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub struct Recorder {
     totals: Totals,
     open: OpenWindows,
     dense: DenseWindow,
-    /// Places of the spans of streams that windows keep, if any operation has them.
-    streams: Option<[usize; 2]>,
+    /// Place of the time to the first event, if any operation streams.
+    first_event: Option<usize>,
     /// Times that belong to windows before the dense one.
     late: Vec<LateTime>,
     /// The greatest intended start that was counted.
@@ -103,7 +103,7 @@ impl Recorder {
             totals: Totals::new(layout),
             open: OpenWindows::new(all),
             dense: DenseWindow::new(all),
-            streams: streams(layout),
+            first_event: layout.spans.iter().position(|name| name == WindowSpan::FirstEvent.name()),
             late: Vec::with_capacity(Self::LATE_ROOM),
             newest: 0,
             in_flight: 0,
@@ -179,9 +179,8 @@ impl Recorder {
             let (time_ns, lag_ns) = (sample.response_time(), sample.dispatch_lag());
             self.since.lateness.add(Lateness { time_ns, lag_ns, max_ns: lag_ns });
         }
-        let window = self.phases.window_of(sample.intended_at);
-        self.open.end(window);
-        self.open.touch(window, sample.operation).end(sample.outcome);
+        let window = self.window_of(sample.intended_at);
+        self.open.end(window, sample.operation).end(sample.outcome);
         match sample.outcome {
             Outcome::Succeeded => {
                 self.since.succeeded += u64::from(is_operation);
@@ -276,7 +275,7 @@ impl Recorder {
         if let Some(counts) = &mut self.totals.replay {
             counts.plan(intended_at - self.phases.measure_from);
         }
-        let window = self.phases.window_of(intended_at);
+        let window = self.window_of(intended_at);
         self.open.touch(window, operation).planned += 1;
         Some(window)
     }
@@ -290,27 +289,38 @@ impl Recorder {
 
     /// Puts the times of a stream into their windows.
     fn fill_stream(&mut self, window: u64, sample: &Sample<'_>) {
-        let Some([first, gap]) = self.streams else { return };
-        let Some(time) = sample.spans.get(first) else { return };
+        let Some(time) = self.first_event.and_then(|place| sample.spans.get(place)) else { return };
         let finished = self.finished(sample);
         self.place(window, sample.operation, WindowSpan::FirstEvent, time);
         if finished == self.dense.number {
-            sample.spans.count(gap, self.dense.histogram(sample.operation, WindowSpan::Gap));
+            let gaps = self.dense.histogram(sample.operation, WindowSpan::Gap);
+            sample.spans.count_repetitions(gaps);
         } else {
             let part = self.open.touch(finished, sample.operation);
             let gaps = part.histogram_mut(WindowSpan::Gap);
-            sample.spans.count(gap, gaps.get_or_insert_with(|| Histogram::new(COARSE)));
+            sample.spans.count_repetitions(gaps.get_or_insert_with(|| Histogram::new(COARSE)));
         }
     }
 
     /// The window in which an operation finished; the dense one is no older.
     fn finished(&mut self, sample: &Sample<'_>) -> u64 {
-        let finished = self.phases.window_of(sample.finished_at);
+        let finished = self.window_of(sample.finished_at);
         if finished > self.dense.number {
             self.dense.store(&mut self.open);
             self.dense.advance(finished);
         }
         finished
+    }
+
+    /// The window of an instant. Most lie in the dense one, which is found without a division.
+    fn window_of(&self, instant: u64) -> u64 {
+        let PhaseBounds { measure_from, window, .. } = self.phases;
+        let dense_from = self.dense.number * window;
+        let into_phase = instant.saturating_sub(measure_from);
+        match into_phase.checked_sub(dense_from) {
+            Some(into_window) if into_window < window => self.dense.number,
+            _ => into_phase / window,
+        }
     }
 
     fn place(&mut self, window: u64, operation: usize, span: WindowSpan, value: u64) {
@@ -328,11 +338,6 @@ impl Recorder {
             self.first_failures.push((operation, kind, detail.unwrap_or_default().to_owned()));
         }
     }
-}
-
-fn streams(layout: &Layout) -> Option<[usize; 2]> {
-    let place = |span: WindowSpan| layout.spans.iter().position(|name| name == span.name());
-    Some([place(WindowSpan::FirstEvent)?, place(WindowSpan::Gap)?])
 }
 
 impl DenseWindow {

@@ -75,16 +75,26 @@ impl Spans {
         self.values.clone_from(&other.values);
     }
 
-    /// Counts the span with this index, and each repetition of it, into a histogram.
-    pub(crate) fn count(&self, index: usize, histogram: &mut Histogram) {
-        if let Some(span) = self.get(index) {
-            histogram.record(span);
+    /// Counts each span, and each repetition, into the histogram at its index.
+    pub(crate) fn count_all(&self, histograms: &mut [Histogram]) {
+        for (&value, histogram) in self.values.iter().zip(histograms.iter_mut()) {
+            if value != Self::ABSENT {
+                histogram.record(value);
+            }
         }
-        let Repeated { index: repeated, few, many } = &self.repeated;
-        if *repeated == index {
-            few.iter().for_each(|&value| histogram.record(value));
-            many.iter().for_each(|many| histogram.merge(many));
+        // Most operations repeat nothing, and the place is then that of another span.
+        if !self.repeated.few.is_empty()
+            && let Some(histogram) = histograms.get_mut(self.repeated.index)
+        {
+            self.count_repetitions(histogram);
         }
+    }
+
+    /// Counts each repetition into a histogram.
+    pub(crate) fn count_repetitions(&self, histogram: &mut Histogram) {
+        let Repeated { few, many, .. } = &self.repeated;
+        few.iter().for_each(|&value| histogram.record(value));
+        many.iter().for_each(|many| histogram.merge(many));
     }
 }
 
@@ -93,9 +103,9 @@ mod tests {
     use super::*;
 
     fn counted(spans: &Spans, index: usize) -> Histogram {
-        let mut histogram = Histogram::new(FINE);
-        spans.count(index, &mut histogram);
-        histogram
+        let mut histograms = [(); 3].map(|()| Histogram::new(FINE));
+        spans.count_all(&mut histograms);
+        histograms[index].clone()
     }
 
     #[test]

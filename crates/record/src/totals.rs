@@ -354,9 +354,7 @@ impl OperationTotals {
             self.count_status(sample.status, 1);
         }
         self.queue_wait.record(sample.queue_wait());
-        for (index, histogram) in self.spans.iter_mut().enumerate() {
-            sample.spans.count(index, histogram);
-        }
+        sample.spans.count_all(&mut self.spans);
     }
 
     fn count_status(&mut self, status: Status, count: u64) {

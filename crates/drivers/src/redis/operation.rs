@@ -25,8 +25,8 @@ const IDLE_LIMIT: usize = 1 << 20;
 pub struct Operation {
     /// How its connection is opened.
     pub session: Arc<Session>,
-    /// The words of the command.
-    pub words: Vec<Word>,
+    /// The command.
+    pub command: Vec<Piece>,
     /// Data that templates refer to.
     pub rows: Option<Arc<Rows>>,
     /// What the text of the reply must be.
@@ -35,13 +35,13 @@ pub struct Operation {
     pub items: Vec<Path>,
 }
 
-/// A word of a command.
+/// A piece of a command.
 #[derive(Debug)]
-pub enum Word {
-    /// The same for every call, encoded.
+pub enum Piece {
+    /// Its bytes are the same for every call.
     Fixed(Vec<u8>),
-    /// Rendered for each call.
-    Template(Template),
+    /// A word that is rendered for each call.
+    Word(Template),
 }
 
 impl Operation {
@@ -52,11 +52,10 @@ impl Operation {
         let CommandStream { command, rendered, reply, text, .. } = stream;
         stream.call.clone_from(call);
         command.clear();
-        command::begin(self.words.len(), command);
-        for word in &self.words {
-            match word {
-                Word::Fixed(bytes) => command.extend_from_slice(bytes),
-                Word::Template(template) => {
+        for piece in &self.command {
+            match piece {
+                Piece::Fixed(bytes) => command.extend_from_slice(bytes),
+                Piece::Word(template) => {
                     rendered.clear();
                     template.render(call, self.rows.as_deref(), rendered);
                     command::word(rendered, command);

@@ -93,6 +93,8 @@ fn bytes_are_printable_and_exactly_so_many() {
     assert!(kib.bytes().all(|byte| PRINTABLE.contains(&byte)));
     assert_ne!(kib, text("{{bytes 1KiB}}", 4));
     assert_eq!(text("{{bytes 0B}}{{bytes 13B}}", 3).len(), 13);
+    // Computed apart from this code: another version must send the same bytes for a seed.
+    assert_eq!(text("{{bytes 23B}}", 3), "Kuf9u2TNtGqo8l5HT5wwzTp");
 }
 
 #[test]

@@ -23,6 +23,15 @@ struct Entry {
     operations: Vec<OperationWindow>,
 }
 
+impl Entry {
+    fn touch(&mut self, operations: usize, operation: usize) -> &mut OperationWindow {
+        if self.operations.is_empty() {
+            self.operations.resize_with(operations, OperationWindow::default);
+        }
+        &mut self.operations[operation]
+    }
+}
+
 impl OpenWindows {
     /// Room for this many entries before the ring grows; a minute of seconds or some seconds of tenths.
     const ROOM: usize = 128;
@@ -34,11 +43,7 @@ impl OpenWindows {
     /// What came since the last hand-over for one operation of one window.
     pub(crate) fn touch(&mut self, window: u64, operation: usize) -> &mut OperationWindow {
         let operations = self.operations;
-        let entry = self.entry(window);
-        if entry.operations.is_empty() {
-            entry.operations.resize_with(operations, OperationWindow::default);
-        }
-        &mut entry.operations[operation]
+        self.entry(window).touch(operations, operation)
     }
 
     /// An operation due in this window was begun.
@@ -46,9 +51,12 @@ impl OpenWindows {
         self.entry(window).unfinished += 1;
     }
 
-    /// An operation due in this window ended.
-    pub(crate) fn end(&mut self, window: u64) {
-        self.entry(window).unfinished -= 1;
+    /// An operation due in this window ended; gives what came for it.
+    pub(crate) fn end(&mut self, window: u64, operation: usize) -> &mut OperationWindow {
+        let operations = self.operations;
+        let entry = self.entry(window);
+        entry.unfinished -= 1;
+        entry.touch(operations, operation)
     }
 
     /// Takes what came since the last call, forgets windows below `limit` that have nothing unfinished,

@@ -88,7 +88,8 @@ impl Progress {
             }
             if self.take(token)? {
                 let done = (self.kind.unwrap_or(Kind::Value), self.read);
-                *self = Self::default();
+                // Levels above the depth are not read before they are written.
+                (self.read, self.depth, self.kind) = (0, 0, None);
                 return Ok(Some(done));
             }
         }

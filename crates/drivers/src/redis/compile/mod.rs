@@ -12,7 +12,7 @@ use plan::document::{Node, Reader};
 use plan::template::{Scope, Template};
 
 use super::codec::command;
-use super::operation::{Operation, Word};
+use super::operation::{Operation, Piece};
 use super::session::{Auth, Session};
 use crate::http::compile::expect;
 use crate::table::{no_requests, template, text};
@@ -48,7 +48,7 @@ const TRANSACTIONS: &str = "use EVAL: other operations share the connection";
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
     let scope = planned.scope();
     let mut reader = Reader::new(&planned.table);
-    let words = words(&mut reader, scope);
+    let command = pieces(&mut reader, scope);
     if planned.table.get("command").is_none() {
         reader.missing("command", "command = [\"PING\"]");
     }
@@ -60,11 +60,11 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
         return Err(problems);
     }
     let rows = planned.rows.clone();
-    Ok(Operation { session: Arc::new(session), words, rows, rules, items })
+    Ok(Operation { session: Arc::new(session), command, rows, rules, items })
 }
 
 /// `command`: a list of words.
-fn words(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<Word> {
+fn pieces(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<Piece> {
     let nodes = reader.array("command").unwrap_or_default();
     if let (Some(node), true) = (reader.node("command"), nodes.is_empty()) {
         reader.problem(node.unlike("a list of words such as [\"GET\", \"key\"]"));
@@ -74,19 +74,19 @@ fn words(reader: &mut Reader<'_>, scope: Scope<'_>) -> Vec<Word> {
         let second = texts.get(1).map_or("", |(text, _)| text);
         refuse(reader, first, second, node);
     }
-    let mut words = Vec::new();
+    let (mut pieces, mut fixed) = (Vec::new(), Vec::new());
+    command::begin(texts.len(), &mut fixed);
     for (text, node) in &texts {
         let Some(template) = template(reader, text, node.span, scope) else { continue };
-        words.push(match template.literal() {
-            Some(literal) => {
-                let mut bytes = Vec::new();
-                command::word(literal.as_bytes(), &mut bytes);
-                Word::Fixed(bytes)
-            }
-            None => Word::Template(template),
-        });
+        if let Some(literal) = template.literal() {
+            command::word(literal.as_bytes(), &mut fixed);
+        } else {
+            pieces.push(Piece::Fixed(std::mem::take(&mut fixed)));
+            pieces.push(Piece::Word(template));
+        }
     }
-    words
+    pieces.push(Piece::Fixed(fixed));
+    pieces
 }
 
 /// Refuses a command that would disturb other operations on the connection.

@@ -19,14 +19,15 @@ fn check(text: &str, message: &str) {
 }
 
 #[test]
-fn words_are_fixed_or_templates() {
+fn a_command_is_made_of_fixed_bytes_and_words_that_are_rendered() {
     let operation = compiled("redis = { command = [\"SETEX\", \"user:{{sequence}}\", 60, \"x\"] }");
-    let fixed = |word: &Word| match word {
-        Word::Fixed(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Word::Template(_) => "template".to_owned(),
+    let shown = |piece: &Piece| match piece {
+        Piece::Fixed(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Piece::Word(_) => "rendered".to_owned(),
     };
-    let words: Vec<String> = operation.words.iter().map(fixed).collect();
-    assert_eq!(words, ["$5\r\nSETEX\r\n", "template", "$2\r\n60\r\n", "$1\r\nx\r\n"]);
+    let pieces: Vec<String> = operation.command.iter().map(shown).collect();
+    let expected = ["*4\r\n$5\r\nSETEX\r\n", "rendered", "$2\r\n60\r\n$1\r\nx\r\n"];
+    assert_eq!(pieces, expected);
     assert_eq!(*operation.session, Session::default());
 }
 
