@@ -102,11 +102,10 @@ fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
         let message = format!("factor `{}` has no level", entry.key);
         problems.push(Diagnostic::new(entry.node.span, message, "expected at least one level"));
     }
-    let mut seen = HashSet::new();
+    let (mut names, mut values) = (HashSet::new(), HashSet::new());
     for level in &levels {
-        let alike = |other: &&Level| other.node.value == level.node.value;
-        let is_first = levels.iter().find(alike).is_some_and(|first| std::ptr::eq(first, level));
-        if !seen.insert(level.name.as_str()) || !is_first {
+        let is_new_value = values.insert(format!("{:?}", level.node.value));
+        if !names.insert(level.name.as_str()) || !is_new_value {
             let message = format!("level `{}` of `{}` appears twice", level.name, entry.key);
             problems.push(Diagnostic::new(level.node.span, message, "levels must differ"));
         }

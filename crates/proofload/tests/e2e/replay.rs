@@ -2,7 +2,9 @@
 
 #[path = "../../../import/src/access_log/tests/processes.rs"]
 mod processes;
+mod requests;
 mod sessions;
+mod target;
 
 use record::summary::{Burstiness, Replay, TrialSummary};
 use stats::burstiness::{ScaleChange, changes};
