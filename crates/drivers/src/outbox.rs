@@ -91,7 +91,9 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Waker};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake, Waker};
 
     use engine::transport::Stream;
     use tokio::io::{AsyncReadExt, DuplexStream, duplex};
@@ -148,6 +150,33 @@ mod tests {
         assert_eq!(arrived(&mut peer), b"");
         run(&mut outbox, &mut stream, 0);
         assert_eq!(arrived(&mut peer), b"12");
+    }
+
+    /// How often a task was woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn the_task_is_woken_once_for_all_that_leave_together_and_again_after_it_ran() {
+        let (ours, mut peer) = duplex(64);
+        let (mut stream, mut outbox) = (Stream::Memory(ours), Outbox::default());
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        for turn in 1..=3 {
+            run(&mut outbox, &mut stream, 2);
+            for bytes in [b"1", b"2", b"3"] {
+                outbox.push(bytes);
+                outbox.flush(&mut stream, Some(&waker));
+            }
+            assert_eq!(wakes.0.load(Ordering::Relaxed), turn);
+        }
+        assert_eq!(arrived(&mut peer), b"123123");
     }
 
     #[test]

@@ -315,11 +315,10 @@ impl Recorder {
     /// The window of an instant. Most lie in the dense one, which is found without a division.
     fn window_of(&self, instant: u64) -> u64 {
         let PhaseBounds { measure_from, window, .. } = self.phases;
-        let dense_from = self.dense.number * window;
-        let into_phase = instant.saturating_sub(measure_from);
-        match into_phase.checked_sub(dense_from) {
-            Some(into_window) if into_window < window => self.dense.number,
-            _ => into_phase / window,
+        let into_dense = instant.checked_sub(measure_from + self.dense.number * window);
+        match into_dense {
+            Some(into_dense) if into_dense < window => self.dense.number,
+            _ => self.phases.window_of(instant),
         }
     }
 
