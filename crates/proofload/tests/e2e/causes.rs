@@ -3,8 +3,8 @@
 //! Other processes may use the processors meanwhile. That can hide a cause but never invent it, so a cause must be
 //! named in at least one of three runs.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use record::summary::{Finding, Severity, Summary, Validity};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
+use crate::lab::answering::converse;
 use crate::lab::nginx::nginx;
 use crate::lab::server::{Served, Truth};
 use crate::lab::witness::Witness;
@@ -44,23 +45,6 @@ fn all_named(codes: &[&str], mut run: impl FnMut() -> Summary) -> Summary {
     panic!("{codes:?} were named in none of {ATTEMPTS} runs: {seen:?}");
 }
 
-/// Reads request heads and answers each, until the client closes.
-fn converse(stream: TcpStream, answer: impl Fn(&mut TcpStream) -> std::io::Result<()>) {
-    let mut writer = stream.try_clone().expect("a second handle");
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        if answer(&mut writer).is_err() {
-            return;
-        }
-    }
-}
-
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
 
 /// Listens with a backlog of one and does not accept for 1.5 s after the first connection came.
@@ -75,7 +59,7 @@ fn listener_with_backlog_one() -> String {
         // The test needs exactly this delay; it does not wait for an event.
         thread::sleep(Duration::from_millis(1_500));
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || converse(stream, |stream| stream.write_all(ANSWER)));
+            thread::spawn(move || converse(&stream, |_, stream| stream.write_all(ANSWER)));
         }
     });
     url
@@ -134,7 +118,7 @@ fn two_writes(no_delay: bool) -> String {
             stream.set_nodelay(no_delay).expect("an option");
             thread::spawn(move || {
                 let (head, body) = ANSWER.split_at(ANSWER.len() - 5);
-                converse(stream, |stream| {
+                converse(&stream, |_, stream| {
                     stream.write_all(head)?;
                     stream.write_all(body)
                 });

@@ -1,7 +1,5 @@
 //! Times that a target reports for its parts, from its answers to criteria, spans and findings.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -9,6 +7,7 @@ use std::time::Duration;
 
 use record::summary::Summary;
 
+use crate::lab::answering::answering;
 use crate::lab::{Lab, assert_accounting, finding};
 
 const FILE: &str = r#"title = "what lies between"
@@ -35,39 +34,20 @@ const BOTH: Duration = Duration::from_millis(50);
 /// Reports 0.4 ms for every answer, and something invalid in one of ten over all connections; requests to the front
 /// take longer.
 fn target() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("its address"));
     let answers = Arc::new(AtomicU32::new(0));
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let answers = Arc::clone(&answers);
-            thread::spawn(move || serve(&stream, &answers));
+    let address = answering(move || {
+        let answers = Arc::clone(&answers);
+        move |head: &str| {
+            // The test needs exactly these delays; it does not wait for an event.
+            thread::sleep(if head.starts_with("GET /front") { ADDED + BOTH } else { BOTH });
+            let number = answers.fetch_add(1, Ordering::Relaxed);
+            let join = if number.is_multiple_of(10) { "x" } else { "0.02" };
+            let told =
+                format!("embed;dur=0.012, join;dur={join}, gateway;desc=\"all, of it\";dur=0.4");
+            format!("HTTP/1.1 200 OK\r\nserver-timing: {told}\r\ncontent-length: 0\r\n\r\n")
         }
     });
-    url
-}
-
-fn serve(mut stream: &TcpStream, answers: &AtomicU32) {
-    stream.set_nodelay(true).expect("an option");
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        // The test needs exactly these delays; it does not wait for an event.
-        thread::sleep(if head.starts_with("GET /front") { ADDED + BOTH } else { BOTH });
-        let number = answers.fetch_add(1, Ordering::Relaxed);
-        let join = if number.is_multiple_of(10) { "x" } else { "0.02" };
-        let told = format!("embed;dur=0.012, join;dur={join}, gateway;desc=\"all, of it\";dur=0.4");
-        let answer =
-            format!("HTTP/1.1 200 OK\r\nserver-timing: {told}\r\ncontent-length: 0\r\n\r\n");
-        if stream.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
+    format!("http://{address}")
 }
 
 /// The first of three runs whose generator kept its times: a busy machine delays it.

@@ -5,12 +5,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use super::{assert_counted, failures, only_journey, proof, visit};
+use crate::lab::answering::answering;
 use crate::lab::{Lab, only_trial};
 
 const STEPS: usize = 10;
@@ -74,40 +72,20 @@ fn experiment(connections: &str, journeys: u64, workers: u32) -> String {
     file
 }
 
-/// Answers until the test process ends.
 fn server() -> (String, Journeys) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("its address"));
     let journeys = Journeys::default();
     let seen = Arc::clone(&journeys);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let journeys = Arc::clone(&journeys);
-            thread::spawn(move || serve(&stream, &journeys));
+    let address = answering(move || {
+        let journeys = Arc::clone(&journeys);
+        move |head: &str| {
+            let (status, body) = match advance(head, &journeys) {
+                Some(nonce) => ("200 OK", format!("{{\"nonce\":\"{nonce}\"}}")),
+                None => ("409 Conflict", String::new()),
+            };
+            format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
         }
     });
-    (url, seen)
-}
-
-fn serve(mut stream: &TcpStream, journeys: &Journeys) {
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        let (status, body) = match advance(&head, journeys) {
-            Some(nonce) => ("200 OK", format!("{{\"nonce\":\"{nonce}\"}}")),
-            None => ("409 Conflict", String::new()),
-        };
-        let length = body.len();
-        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
-        if stream.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
+    (format!("http://{address}"), seen)
 }
 
 /// Takes a step; `None` if the row has begun before, or the nonce is not its own.

@@ -4,6 +4,7 @@
 //! Tests share the machine, so a generator that is sometimes late is no bug: if only counts matter, tests accept a run
 //! that reports it ([`assert_measured`]). Tests that compare times run alone ([`Lab::alone`]).
 
+pub mod answering;
 pub mod brokers;
 pub mod nats_client;
 pub mod nginx;

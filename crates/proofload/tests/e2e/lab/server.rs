@@ -6,10 +6,10 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::thread;
 
 use serde_json::Value;
 
+use super::answering::answering;
 use super::proofload;
 
 /// A child that is ended with the test.
@@ -136,32 +136,16 @@ pub fn get(address: &str, path: &str) -> String {
 /// A server that answers every request with the request itself and also sends its head to a channel; it ends with the
 /// test process.
 pub fn echo() -> (String, mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("its address"));
     let (heads, received) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let heads = heads.clone();
-            thread::spawn(move || echo_on(&stream, &heads));
+    let address = answering(move || {
+        let heads = heads.clone();
+        move |head: &str| {
+            // Nobody may want to know any more.
+            let _ = heads.send(head.to_owned());
+            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{head}", head.len())
         }
     });
-    (url, received)
-}
-
-fn echo_on(mut stream: &TcpStream, heads: &mpsc::Sender<String>) {
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{head}", head.len());
-        if stream.write_all(answer.as_bytes()).is_err() || heads.send(head).is_err() {
-            return;
-        }
-    }
+    (format!("http://{address}"), received)
 }
 
 /// An address of this machine without a listener. A port that was free just now is not safe: another test may take it,
