@@ -8,10 +8,10 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, streams of events in streams.py, Redis and NATS in brokers.py,
-calls of gRPC beside ghz in grpc.py.
+metrics that are scraped and sent in metrics.py, long replays in replay.py, streams of events in streams.py,
+Redis and NATS in brokers.py, calls of gRPC beside ghz in grpc.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|streams|brokers|grpc]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|replay|streams|brokers|grpc]
                  [--peer wrk] [--part origin]
 """
 
@@ -41,6 +41,7 @@ import live
 import mail
 import metrics
 import registry
+import replay
 import search
 import streams
 import traceparent
@@ -330,6 +331,8 @@ def page(results):
         lines += traceparent.page(results["traceparent"])
     if "metrics" in results:
         lines += metrics.page(results["metrics"])
+    if "replay" in results:
+        lines += replay.page(results["replay"])
     return "\n".join(lines) + "\n"
 
 
@@ -343,7 +346,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "streams", "brokers", "grpc", "websocket"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "replay", "streams", "brokers", "grpc", "websocket"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -387,6 +390,8 @@ def main():
         results["live"] = live.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "metrics"):
         results["metrics"] = metrics.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "replay"):
+        results["replay"] = replay.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

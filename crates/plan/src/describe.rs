@@ -328,9 +328,9 @@ fn process(arrivals: &ArrivalProcess) -> String {
             format_duration(*on),
             format_duration(*off)
         ),
-        ArrivalProcess::Replay { offsets_ns, file, resolution, scale, .. } => {
+        ArrivalProcess::Replay { list, file, resolution, scale, .. } => {
             let within = resolution.map(|one| format!(", drawn within {}", format_duration(one)));
-            let arrivals = offsets_ns.len();
+            let arrivals = list.count();
             let within = within.unwrap_or_default();
             let scaled = scale.map(|scale| format!(", {}", scale.describe())).unwrap_or_default();
             format!("replay of {arrivals} arrivals of {file}{within}{scaled}")

@@ -23,10 +23,10 @@ fn text(state: Sha256) -> String {
     text
 }
 
-/// The same for one part, which need not be in memory.
-pub fn hex_of<const N: usize>(numbers: impl ExactSizeIterator<Item = [u8; N]>) -> String {
+/// The same for one part of so many numbers, which need not be in memory.
+pub fn hex_of<const N: usize>(count: u64, numbers: impl Iterator<Item = [u8; N]>) -> String {
     let mut state = Sha256::new();
-    state.update((numbers.len() as u64 * N as u64).to_le_bytes());
+    state.update((count * N as u64).to_le_bytes());
     numbers.for_each(|number| state.update(number));
     text(state)
 }

@@ -8,9 +8,9 @@ pub mod document;
 pub mod units;
 pub mod url_run;
 // its contents,
+pub mod arrival_list;
 pub mod comparison;
 pub mod criterion;
-pub mod entries;
 pub mod expectation;
 pub mod experiment;
 pub mod fault;

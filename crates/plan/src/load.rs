@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::entries::{Entries, SaidBy};
+use crate::arrival_list::{ArrivalList, RowSource};
 use crate::intensity::Intensity;
 pub use crate::intensity::Stage;
 use crate::ramp::Ramp;
 use crate::randomness::{RandomStream, draw, unit};
+use crate::schedule::nanos;
 
 /// Amount, kind and end of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,14 +98,11 @@ pub enum ArrivalProcess {
         /// Spacing while on.
         spacing: Spacing,
     },
-    /// Starts as listed, in nanoseconds from the start of the measure phase, ascending.
+    /// Starts as listed.
     Replay {
         /// The list.
         #[serde(skip)]
-        offsets_ns: std::sync::Arc<[u64]>,
-        /// Of a list that was scaled or names rows, which row each one has.
-        #[serde(skip)]
-        entries: Option<std::sync::Arc<Entries>>,
+        list: ArrivalList,
         /// The file that it came from.
         file: String,
         /// SHA-256 of the list, so that the plan's hash covers it.
@@ -240,7 +238,7 @@ impl ArrivalProcess {
             Self::Stages { from, stages, .. } => {
                 stages.iter().map(|stage| stage.to).fold(*from, f64::max)
             }
-            Self::Replay { offsets_ns, .. } => busiest_second(offsets_ns) as f64,
+            Self::Replay { list, .. } => list.busiest_second() as f64,
         }
     }
 
@@ -250,7 +248,7 @@ impl ArrivalProcess {
             Self::Constant { rate } | Self::Poisson { rate } => return Some(*rate),
             Self::Stages { from, stages, .. } => Intensity::stages(*from, stages),
             Self::Burst { rate, on, off, .. } => Intensity::burst(*rate, *on, *off),
-            Self::Replay { offsets_ns, .. } => return mean_of_list(offsets_ns, stop),
+            Self::Replay { list, .. } => return mean_of_list(list, stop),
         };
         match stop {
             Stop::Duration { after } => {
@@ -303,34 +301,18 @@ impl ArrivalProcess {
     pub fn length(&self) -> Option<Duration> {
         match self {
             Self::Stages { stages, .. } => Some(stages.iter().map(|stage| stage.over).sum()),
-            Self::Replay { offsets_ns, .. } => offsets_ns.last().copied().map(Duration::from_nanos),
+            Self::Replay { list, .. } => list.last_ns().map(Duration::from_nanos),
             _ => None,
         }
     }
 }
 
-/// The most offsets, ascending, in any span of a second.
-fn busiest_second(offsets_ns: &[u64]) -> usize {
-    let mut first = 0;
-    let mut most = 0;
-    for (last, offset) in offsets_ns.iter().enumerate() {
-        while offset - offsets_ns[first] >= 1_000_000_000 {
-            first += 1;
-        }
-        most = most.max(last - first + 1);
-    }
-    most
-}
-
-fn mean_of_list(offsets_ns: &[u64], stop: Stop) -> Option<f64> {
+fn mean_of_list(list: &ArrivalList, stop: Stop) -> Option<f64> {
     let (count, length) = match stop {
-        Stop::Duration { after } => {
-            let end = after.as_nanos();
-            (offsets_ns.partition_point(|offset| u128::from(*offset) < end), after.as_secs_f64())
-        }
+        Stop::Duration { after } => (list.count_before(nanos(after)), after.as_secs_f64()),
         Stop::Operations { count } => {
-            let count = usize::try_from(count).unwrap_or(usize::MAX).min(offsets_ns.len());
-            (count, *offsets_ns.get(count.checked_sub(1)?)? as f64 / 1e9)
+            let count = count.min(list.count());
+            (count, list.cursor().at(count.checked_sub(1)?)?.offset_ns as f64 / 1e9)
         }
     };
     (length > 0.0).then(|| count as f64 / length)
@@ -367,17 +349,17 @@ fn seconds(seconds: f64) -> Duration {
 }
 
 impl Load {
-    /// Of a list of arrivals that was scaled or names rows, which row each one has.
-    pub(crate) fn entries(&self) -> Option<&std::sync::Arc<Entries>> {
+    /// The list that it replays, if it is a replay.
+    pub fn list(&self) -> Option<&ArrivalList> {
         match &self.model {
-            Model::Open { arrivals: ArrivalProcess::Replay { entries, .. } } => entries.as_ref(),
+            Model::Open { arrivals: ArrivalProcess::Replay { list, .. } } => Some(list),
             _ => None,
         }
     }
 
     /// Whether it replays a file that says which request each arrival sends.
     pub fn names_requests(&self) -> bool {
-        self.entries().is_some_and(|entries| entries.said_by == SaidBy::Column)
+        self.list().is_some_and(|list| list.rows() == RowSource::Column)
     }
 
     /// Length of ramp-up, warm-up and measure phase, if they are known in advance.
@@ -430,13 +412,6 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_busiest_second_slides() {
-        let ms = |at: u64| at * 1_000_000;
-        assert_eq!(busiest_second(&[]), 0);
-        assert_eq!(busiest_second(&[ms(0), ms(900), ms(1100), ms(1200), ms(5000)]), 3);
-    }
 
     #[test]
     fn mean_rates() {

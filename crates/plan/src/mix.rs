@@ -1,8 +1,6 @@
 //! The mix: assigns an operation or a journey to the k-th arrival, drawn from the seed.
 
-use std::sync::Arc;
-
-use crate::entries::{Entries, SaidBy};
+use crate::arrival_list::{ArrivalList, Cursor, RowSource};
 use crate::journey::Journey;
 use crate::load::Load;
 use crate::operation::{Operation, RowOrder};
@@ -30,7 +28,7 @@ pub struct Mix {
     next: u64,
     parts: Vec<Part>,
     /// Of a list of arrivals that was scaled or names rows, which row each one has.
-    entries: Option<Arc<Entries>>,
+    listed: Option<Cursor>,
 }
 
 /// One operation or journey of the mix.
@@ -65,12 +63,13 @@ impl Mix {
             sum += weight;
             Part { up_to: sum / total, sequence: 0, rows: rows as u64, order, is_list }
         };
-        Self { seed, next: 0, parts: all.into_iter().map(part).collect(), entries: None }
+        Self { seed, next: 0, parts: all.into_iter().map(part).collect(), listed: None }
     }
 
     /// With the rows that arrivals of this load have, if it is a list that was scaled or names them.
     pub fn of_load(self, load: &Load) -> Self {
-        Self { entries: load.entries().cloned(), ..self }
+        let list = load.list().filter(|list| list.rows() != RowSource::Turn);
+        Self { listed: list.map(ArrivalList::cursor), ..self }
     }
 
     /// The operation of the k-th arrival: the first whose cumulated share reaches the k-th draw.
@@ -94,14 +93,14 @@ impl Iterator for Mix {
         let seed = self.seed;
         let part = &mut self.parts[operation];
         let sequence = part.sequence;
-        let entries = self.entries.as_ref();
-        let is_meant = |entries: &&Arc<Entries>| match entries.said_by {
-            SaidBy::Place(recorded) => recorded == part.rows,
-            SaidBy::Column => true,
+        let is_meant = |listed: &&mut Cursor| match listed.list().rows() {
+            RowSource::Turn => false,
+            RowSource::Place(recorded) => recorded == part.rows,
+            RowSource::Column => true,
         };
-        let own = entries.filter(|_| part.is_list).filter(is_meant);
-        let entry = own.and_then(|entries| entries.of.get(index as usize));
-        let place = entry.map_or(sequence, |entry| u64::from(*entry));
+        let own = self.listed.as_mut().filter(|_| part.is_list).filter(is_meant);
+        let listed = own.and_then(|listed| listed.at(index));
+        let place = listed.map_or(sequence, |listed| u64::from(listed.row));
         let row = match (part.rows, part.order) {
             (0, _) => 0,
             (rows, RowOrder::RoundRobin) => place % rows,

@@ -1,8 +1,8 @@
 //! The schedule: the sequence of arrivals, determined by process and seed.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::arrival_list::Cursor;
 use crate::intensity::{Intensity, NS_PER_SECOND};
 use crate::load::{ArrivalProcess, Spacing, Stop};
 use crate::plan::TrialPlan;
@@ -51,7 +51,7 @@ enum Rule {
     /// Λ⁻¹ of k or of the k-th partial sum of exponential draws.
     Operational { intensity: Intensity, gaps: Option<Gaps>, sum: f64, limit: f64 },
     /// As listed.
-    Listed(Arc<[u64]>),
+    Listed(Cursor),
     /// No arrivals.
     Empty,
 }
@@ -117,7 +117,7 @@ impl Schedule {
             ArrivalProcess::Burst { rate, on, off, spacing } => {
                 Rule::operational(Intensity::burst(*rate, *on, *off), gaps(*spacing), end_ns)
             }
-            ArrivalProcess::Replay { offsets_ns, .. } => Rule::Listed(Arc::clone(offsets_ns)),
+            ArrivalProcess::Replay { list, .. } => Rule::Listed(list.cursor()),
         };
         Self { rule, next: 0, drawn: 0, half: None, count, end_ns }
     }
@@ -167,10 +167,7 @@ impl Rule {
                 let offset = (intensity.inverse(*sum)? * NS_PER_SECOND).round() as u64;
                 Some(offset.min(end_ns.saturating_sub(1)))
             }
-            Self::Listed(offsets) => {
-                let offset = offsets.get(usize::try_from(k).ok()?).copied()?;
-                (offset < end_ns).then_some(offset)
-            }
+            Self::Listed(list) => Some(list.at(k)?.offset_ns).filter(|offset| *offset < end_ns),
             Self::Empty => None,
         }
     }

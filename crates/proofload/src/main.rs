@@ -26,6 +26,7 @@ mod problem;
 mod publishing;
 mod redaction;
 mod remote;
+mod scratch;
 mod sharing;
 mod shipping;
 mod surroundings;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use drivers::AnyDriver;
 use engine::driver::{CompileContext, Driver};
 use engine::file;
+use plan::arrival_list::Scratch;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::experiment::{BadSetting, Inputs, KnownNames, NoSystem, ReportedNames};
@@ -17,6 +18,7 @@ use plan::protocol::ProtocolTraits;
 use plan::target::Target;
 use record::FailureKind;
 
+use crate::scratch::ScratchFile;
 use crate::systems::Systems;
 
 /// Bytes of the largest file that an experiment may name; it is held in memory.
@@ -67,6 +69,10 @@ impl Inputs for Surroundings {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
         Ok(Box::new(BufReader::new(file::open(&self.locate(path))?)))
+    }
+
+    fn scratch(&self) -> io::Result<Box<dyn Scratch>> {
+        Ok(Box::new(ScratchFile::default()))
     }
 
     fn locate(&self, path: &Path) -> PathBuf {

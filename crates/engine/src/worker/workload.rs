@@ -116,16 +116,16 @@ impl<D: Driver> Workload<D> {
     /// Empty counts of a replay, if this trial is one. A journey is one arrival and many operations, so a mix with
     /// journeys has none.
     pub(crate) fn replay_counts(&self) -> Option<ReplayCounts> {
-        let Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, resolution, .. } } =
+        let Model::Open { arrivals: ArrivalProcess::Replay { list, resolution, .. } } =
             &self.load.model
         else {
             return None;
         };
         let planned = match self.load.stop {
-            Stop::Operations { count } => usize::try_from(count).unwrap_or(usize::MAX),
-            Stop::Duration { after } => offsets_ns.partition_point(|at| *at < nanos(after)),
+            Stop::Operations { count } => count.min(list.count()),
+            Stop::Duration { after } => list.count_before(nanos(after)),
         };
-        let last = offsets_ns.get(planned.min(offsets_ns.len()).checked_sub(1)?)?;
+        let last = list.cursor().at(planned.checked_sub(1)?)?.offset_ns;
         let counts = || ReplayCounts::new(last + 1, resolution.map(nanos));
         self.journeys.is_empty().then(counts)
     }

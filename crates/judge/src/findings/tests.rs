@@ -1,3 +1,4 @@
+use plan::arrival_list::{ArrivalList, Listed, RowSource};
 use record::summary::{
     Model, Placement, Scheduling, SchedulingPolicy, SchedulingReason, Summary, Validity,
 };
@@ -52,10 +53,11 @@ fn a_recorded_request_comes_as_often_as_it_came() {
             let request =
                 plan::operation::Request { method, path, headers: Vec::new(), body: Vec::new() };
             arm.operations[0].requests = Some([request].into());
-            let entries = std::sync::Arc::new(plan::entries::Entries::of_column(vec![0; 10_000]));
+            let listed = (0..10_000).map(|offset_ns| Ok(Listed { offset_ns, row: 0 }));
+            let rows = if is_named { RowSource::Column } else { RowSource::Turn };
+            let list = ArrivalList::write(listed, Box::new(Vec::new()), rows).unwrap();
             let arrivals = plan::load::ArrivalProcess::Replay {
-                offsets_ns: (0..10_000).collect(),
-                entries: is_named.then_some(entries),
+                list,
                 file: "offsets.csv".to_owned(),
                 digest: String::new(),
                 scale: None,

@@ -184,8 +184,8 @@ fn stop(reader: &mut Reader<'_>) -> Option<Stop> {
 /// The end of a load of which the file names none.
 fn own_stop(reader: &mut Reader<'_>, model: &Model, warm_up: WarmUp) -> Stop {
     let own = match model {
-        Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, .. } } => {
-            return Stop::Operations { count: offsets_ns.len() as u64 };
+        Model::Open { arrivals: ArrivalProcess::Replay { list, .. } } => {
+            return Stop::Operations { count: list.count() };
         }
         Model::Open { arrivals } => arrivals.length(),
         // Users begin to come with the warm-up, which is the first part of the stages.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrival_list::Scratch;
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
 use crate::operation::{Operation, Part};
@@ -29,6 +30,13 @@ pub trait Inputs {
     /// Errors: those of the file system
     fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
         Ok(Box::new(Cursor::new(self.read(path)?)))
+    }
+
+    /// An empty file without a name, for what is too long for memory.
+    ///
+    /// Errors: those of the file system
+    fn scratch(&self) -> io::Result<Box<dyn Scratch>> {
+        Ok(Box::new(Vec::new()))
     }
 
     /// The text of a file that has this name in the experiment file.

@@ -242,13 +242,12 @@ fn every_load_model_is_understood() {
 
     let replay = |more: &str| {
         let load = load(&format!("replay = \"offsets.csv\"\n{more}"));
-        let Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, resolution, .. } } =
-            load.model
+        let Model::Open { arrivals: ArrivalProcess::Replay { list, resolution, .. } } = load.model
         else {
             panic!("not a replay")
         };
         assert_eq!(load.stop, Stop::Operations { count: 3 });
-        assert_eq!(*offsets_ns, [0, 1_500_000, 1_000_000_000]);
+        assert_eq!(list, [0, 1_500_000, 1_000_000_000].into_iter().collect());
         resolution
     };
     assert_eq!((replay(""), replay("resolution = \"1s\"")), (None, Some(second)));

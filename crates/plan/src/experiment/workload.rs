@@ -89,7 +89,7 @@ impl Workload {
 
     /// A replay whose file names requests that the operations do not have.
     pub(super) fn named_requests(&self, load: &Load, table: Option<&Table>) -> Option<Diagnostic> {
-        let most = load.entries().filter(|_| load.names_requests())?.of.iter().max()?;
+        let most = load.list().filter(|_| load.names_requests())?.greatest_row();
         let entry = table?.get("replay")?;
         let file = entry.node.as_str().unwrap_or_default();
         let alone = self.operations.iter().filter(|one| !one.is_step && one.requests.is_some());
@@ -101,14 +101,14 @@ impl Workload {
             [one] if one.order != RowOrder::RoundRobin => {
                 (format!("`{}` has an `order`", one.name), "remove `order`")
             }
-            [one] if one.row_count() as u64 > u64::from(*most) => return None,
+            [one] if one.row_count() as u64 > u64::from(most) => return None,
             [one] => {
                 let (name, count) = (&one.name, one.row_count());
                 (format!("the list of `{name}` has only {count}"), "import both files together")
             }
             _ => (format!("{} operations have `targets`", lists.len()), NO_COLUMN),
         };
-        let named = u64::from(*most) + 1;
+        let named = u64::from(most) + 1;
         let message = format!("{file} names requests up to number {named}, but {but}");
         Some(Diagnostic::new(entry.node.span, message, "named here").with_hint(hint))
     }

@@ -138,10 +138,9 @@ fn bursts_are_on_and_off() {
 #[test]
 fn a_replay_is_its_list_cut_by_the_stop() {
     let process = ArrivalProcess::Replay {
-        entries: None,
         scale: None,
         resolution: None,
-        offsets_ns: Arc::from([0, 5, 5, 2_000_000_000].as_slice()),
+        list: [0, 5, 5, 2_000_000_000].into_iter().collect(),
         file: String::new(),
         digest: String::new(),
     };

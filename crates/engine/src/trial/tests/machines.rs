@@ -152,10 +152,9 @@ fn merged_shares_equal_one_machine_field_by_field() {
         spacing: Spacing::Poisson,
     };
     let replay = ArrivalProcess::Replay {
-        offsets_ns: (0..1_000).map(|index| index * index * 5_000).collect(),
+        list: (0..1_000).map(|index| index * index * 5_000).collect(),
         file: "offsets.csv".to_owned(),
         digest: String::new(),
-        entries: None,
         scale: None,
         resolution: None,
     };

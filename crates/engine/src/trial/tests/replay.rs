@@ -1,6 +1,5 @@
 //! Replayed instants: what is due and what is sent in each bin.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use plan::load::{ArrivalProcess, Model, Stop};
@@ -10,13 +9,10 @@ use super::{MS, TestTrial};
 
 /// Five operations at the start of each tenth of a second, for a second; each takes 12 ms.
 fn bursts(connections: u32) -> TestTrial {
-    let offsets_ns: Arc<[u64]> =
-        (0..50).map(|index| index / 5 * 100 * MS + index % 5 * MS).collect();
     let arrivals = ArrivalProcess::Replay {
-        offsets_ns,
+        list: (0..50).map(|index| index / 5 * 100 * MS + index % 5 * MS).collect(),
         file: "offsets.csv".to_owned(),
         digest: String::new(),
-        entries: None,
         scale: None,
         resolution: Some(Duration::from_millis(100)),
     };

@@ -110,8 +110,8 @@ fn a_scaled_replay_keeps_the_row_of_each_arrival() {
     };
     let twice = arm("scale = 2").unwrap();
     let Model::Open { arrivals } = &twice.load.model else { panic!("not a replay") };
-    let ArrivalProcess::Replay { offsets_ns, .. } = arrivals else { panic!("not a replay") };
-    let us = offsets_ns.iter().map(|offset| offset / 1_000).collect::<Vec<_>>();
+    let ArrivalProcess::Replay { list, .. } = arrivals else { panic!("not a replay") };
+    let us = list.iter().map(|one| one.offset_ns / 1_000).collect::<Vec<_>>();
     assert_eq!(us, [0, 1_500, 250_000, 750_000, 751_500, 1_000_000]);
     assert_eq!(twice.load.stop, Stop::Operations { count: 6 });
     let shifted = arm("scale = 2\nshift = \"0.2s\"").unwrap();
