@@ -106,6 +106,20 @@ impl Demand {
         }
     }
 
+    /// What every run needs.
+    pub fn none() -> Self {
+        Self {
+            connections: 0,
+            descriptors: 0,
+            certain: 0,
+            new_connections: 0.0,
+            is_local: true,
+            workers: 1,
+            busy_poll: false,
+            recorder_bytes: 0,
+        }
+    }
+
     /// The same plus the memory for recorders: of this many operations, each with this many spans.
     pub fn recording(self, operations: usize, spans: usize) -> Self {
         // One more recorder for the sum of all workers.
@@ -195,6 +209,18 @@ impl Limits {
             memory_available: memory_available(),
         }
     }
+
+    /// New connections a second to one address, as long as each closed one holds its port; `None` if the kernel does not
+    /// say how many ports there are.
+    pub fn new_connections(&self, is_local: bool) -> Option<f64> {
+        Some(self.ports? as f64 / self.port_held(is_local))
+    }
+
+    /// Seconds for which a closed connection holds its port.
+    fn port_held(&self, is_local: bool) -> f64 {
+        let is_reused = self.time_wait_reuse == 1 || (self.time_wait_reuse == 2 && is_local);
+        if is_reused { REUSE_SECONDS } else { TIME_WAIT_SECONDS }
+    }
 }
 
 /// Raises the soft limit of file descriptors as far as the run needs and the hard limit allows, reports that, and then
@@ -240,14 +266,18 @@ fn held(targets: &[Endpoint]) -> (u64, u64) {
 
 fn files(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let needed = demand.files(limits);
+    let who = match demand.connections {
+        0 => "a run needs".to_owned(),
+        many => format!("{many} connections need"),
+    };
     (needed > limits.files_soft).then(|| PreflightFinding {
         severity: match files_with(demand.certain, limits) > limits.files_soft {
             true => Severity::Error,
             false => Severity::Warning,
         },
         claim: format!(
-            "{} connections need about {needed} file descriptors, and {} are allowed",
-            demand.connections, limits.files_soft
+            "{who} about {needed} file descriptors, and {} are allowed",
+            limits.files_soft
         ),
         hint: Some(format!(
             "raise the limit (`ulimit -n {needed}`) or lower `connections` (or `users`)"
@@ -257,9 +287,9 @@ fn files(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
 
 fn ports(demand: &Demand, limits: &Limits) -> Option<PreflightFinding> {
     let ports = limits.ports?;
-    let is_reused = limits.time_wait_reuse == 1 || (limits.time_wait_reuse == 2 && demand.is_local);
-    let held = if is_reused { REUSE_SECONDS } else { TIME_WAIT_SECONDS };
-    let budget = ports as f64 / held;
+    let budget = limits.new_connections(demand.is_local)?;
+    let held = limits.port_held(demand.is_local);
+    let is_reused = held < TIME_WAIT_SECONDS;
     if demand.new_connections <= budget {
         return None;
     }

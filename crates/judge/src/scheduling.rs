@@ -32,7 +32,7 @@ fn why(reason: SchedulingReason) -> &'static str {
             "under SCHED_FIFO a worker came near the limit at which the kernel throttles it"
         }
         SchedulingReason::NoBudget => {
-            "SCHED_FIFO is permitted, but the control group or the kernel leaves it no time"
+            "SCHED_FIFO is permitted, but the control group leaves it no time or the container denies the call"
         }
         SchedulingReason::NotPermitted => "SCHED_FIFO is not permitted",
     }
@@ -46,7 +46,7 @@ pub fn remedy(scheduling: &Scheduling) -> Option<&'static str> {
              a container, or `USER - rtprio 1` in /etc/security/limits.conf",
         ),
         SchedulingReason::NoBudget => Some(
-            "give the control group real-time time (`cpu.rt_runtime_us`), or run outside of it",
+            "give the control group real-time time (`cpu.rt_runtime_us`) and permit sched_setattr(2), or run outside of it",
         ),
         SchedulingReason::SwitchedOff => Some("leave `--no-realtime` out"),
         SchedulingReason::Polling

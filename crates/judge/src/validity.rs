@@ -8,15 +8,15 @@ use plan::number::{count, duration, percent};
 
 /// A generator is late if dispatch lag is more than this share of the time of the slowest hundredth.
 const TAIL_SHARE_LIMIT: f64 = 0.1;
-/// Lag below this changes no result, whatever its share.
-const LAG_LIMIT_NS: u64 = 1_000_000;
+/// Lag below this changes no result, whatever its share, in nanoseconds.
+pub const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Share of late operations, or of the response time that waiting takes, above which a result changes.
 const LATE_LIMIT: f64 = 0.01;
 /// A share of waiting that changes a result: it is the margin within which rates count as equal. Of the measure phase
 /// for a closed loop, of the time in which it has work for a system.
-const CROWDED_FROM: f64 = 0.05;
-/// A p99 of lag above this is worth a note: a good pacer keeps 40 to 150 µs.
-const LAG_NOTED_NS: u64 = 250_000;
+pub const CROWDED_FROM: f64 = 0.05;
+/// A p99 of lag above this, in nanoseconds, is worth a note: a good pacer keeps 40 to 150 µs.
+pub const LAG_NOTED_NS: u64 = 250_000;
 
 /// The validity of a trial and its reasons. The most serious reason decides; every note is kept.
 pub fn judge(

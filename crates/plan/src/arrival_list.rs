@@ -9,7 +9,7 @@ use std::sync::Arc;
 const ARRIVAL: usize = 12;
 /// Arrivals of a block. Reading one takes microseconds, which the arrival that needs it is late.
 const BLOCK: usize = 512;
-/// What a list is told of a scratch file that was lost; the worker that reads it ends with this.
+/// Must hold while a list is read; otherwise the worker ends, and the run says so.
 const LOST: &str = "the scratch file of a replay can be read";
 
 /// Bytes that are written one after the other, and then read anywhere.

@@ -6,7 +6,7 @@ mod output;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use importing::ImportArgs;
 pub use machines::{
@@ -21,12 +21,12 @@ pub use output::{Export, OutputFlags, WatchFlags};
     version,
     about = "Runs a load experiment and measures how much load the system sustains.",
     max_term_width = 79,
-    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --criterion \"p99 < 20ms\"\n\nExit: 0 ran and passed, 1 a criterion failed, 2 usage, 3 inconclusive or invalid,\n      4 could not run, 101 a bug. `proofload explain exit-codes` says more."
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --criterion \"p99 < 20ms\"\n\nExit: 0 passed, 1 a criterion failed, 2 usage, 3 inconclusive or invalid,\n      4 could not run, 101 a bug. `proofload explain exit-codes` says more."
 )]
 pub struct Cli {
-    /// What to do.
+    /// What to do; without it, things to try are shown.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// What to do.
@@ -38,28 +38,35 @@ pub enum Command {
     Capacity(Box<CapacityArgs>),
     /// Validate an experiment and print the whole plan; sends nothing
     Check(CheckArgs),
-    /// Make one run of the shares that several machines performed
-    Merge(MergeArgs),
-    /// Wait for a coordinator and perform a share of its run
-    Agent(AgentArgs),
-    /// List agents, or let a scheduler start them
-    Fleet(FleetArgs),
     /// Write any report from a run folder
     Report(ReportArgs),
     /// Compare stored runs
     Compare(CompareArgs),
-    /// Measure the instrument itself against a target of known behaviour
-    Calibrate(CalibrateArgs),
+    /// Explain a finding, a term or an exit code
+    Explain(ExplainArgs),
+    /// Make an experiment file from curl lines and files of other tools
+    Import(ImportArgs),
     /// Check a report of another tool: does it contradict itself?
     Audit(AuditArgs),
     /// Start a system, or list those that are found
     Serve(ServeArgs),
-    /// Make an experiment file from curl lines and files of other tools
-    Import(ImportArgs),
+    /// Say what this machine can measure
+    Doctor,
+    /// Check the instrument against targets of known behaviour
+    Calibrate(CalibrateArgs),
+    /// Wait for a coordinator and perform a share of its run
+    Agent(AgentArgs),
+    /// List agents, or let a scheduler start them
+    Fleet(FleetArgs),
+    /// Make one run of the shares that several machines performed
+    Merge(MergeArgs),
     /// Write the descriptors of a gRPC server that offers reflection
     Reflect(ReflectArgs),
-    /// Explain a finding, a term or an exit code
-    Explain(ExplainArgs),
+    /// Write the completions for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Manual(ManualArgs),
 }
 
 /// Flags that the interrupted run has already decided.
@@ -469,6 +476,34 @@ pub struct ExplainArgs {
     /// A finding's code, a term or an exit code; without it, everything that can be explained
     #[arg(value_name = "CODE or TERM")]
     pub term: Vec<String>,
+}
+
+/// `proofload completions`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload completions bash > ~/.local/share/bash-completion/completions/proofload\n  proofload completions zsh > ~/.zfunc/_proofload\n  proofload completions fish > ~/.config/fish/completions/proofload.fish"
+)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// A shell that completes commands.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Shell {
+    /// Bash.
+    Bash,
+    /// Zsh.
+    Zsh,
+    /// Fish.
+    Fish,
+}
+
+/// `proofload manual`: for packages.
+#[derive(Debug, Args)]
+pub struct ManualArgs {
+    /// The folder, which exists
+    pub folder: PathBuf,
 }
 
 fn imported_names() -> clap::builder::PossibleValuesParser {

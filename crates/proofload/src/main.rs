@@ -58,7 +58,8 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
-    match &cli.command {
+    let Some(command) = &cli.command else { return commands::welcome::welcome() };
+    match command {
         Command::Run(args) => match &args.resume {
             Some(folder) => commands::resume::resume(
                 folder,
@@ -75,11 +76,14 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         Command::Report(args) => commands::report::report(args),
         Command::Compare(args) => commands::compare::compare(args),
         Command::Audit(args) => commands::audit::audit(args),
+        Command::Doctor => commands::doctor::doctor(),
         Command::Calibrate(args) => commands::calibrate::calibrate(args),
         Command::Serve(args) => commands::serve::serve(args),
         Command::Import(args) => commands::import::import(args),
         Command::Reflect(args) => commands::reflect::reflect(args),
         Command::Explain(args) => commands::explain::explain(args),
+        Command::Completions(args) => commands::manual::completions(args),
+        Command::Manual(args) => commands::manual::manual(args),
     }
 }
 

@@ -159,10 +159,30 @@ impl WorkerThreads {
 ///
 /// Errors: those of the operating system if there is no timer
 pub(super) fn timing(busy_poll: bool) -> io::Result<Timing> {
-    let runtime = runtime()?;
-    let polls = busy_poll.then(Polled::default);
-    let clock = runtime.block_on(async { start(polls) })?;
-    Ok(Timing::measure(monotonic, |at| runtime.block_on(clock.sleep_until(at))))
+    let waiting = Waiting::start(busy_poll.then(Polled::default))?;
+    Ok(Timing::measure(monotonic, |at| waiting.until(at)))
+}
+
+/// A worker's way to wait, for a thread that does nothing else.
+pub(super) struct Waiting {
+    runtime: LocalRuntime,
+    clock: Real,
+}
+
+impl Waiting {
+    /// Sleeping, or polling.
+    ///
+    /// Errors: those of the operating system if there is no timer
+    pub(super) fn start(polls: Option<Polled>) -> io::Result<Self> {
+        let runtime = runtime()?;
+        let clock = runtime.block_on(async { start(polls) })?;
+        Ok(Self { runtime, clock })
+    }
+
+    /// Waits until this instant.
+    pub(super) fn until(&self, at: u64) {
+        self.runtime.block_on(self.clock.sleep_until(at));
+    }
 }
 
 /// A worker thread: its part of all trials, as one task on one clock.

@@ -10,6 +10,7 @@ mod channel;
 mod comparing;
 mod contract;
 mod coupling;
+mod doctor;
 mod duets;
 mod early_end;
 mod edge;
