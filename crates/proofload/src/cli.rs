@@ -1,13 +1,15 @@
 //! The command-line flags: one table, from which the help is derived. Values stay text here; `plan` interprets them.
 
+mod help;
 mod importing;
 mod machines;
 mod output;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+pub use help::{CompletionsArgs, ExplainArgs, ManualArgs, Shell};
 pub use importing::ImportArgs;
 pub use machines::{
     AgentArgs, FleetArgs, FleetCommand, FleetFlags, ManifestArgs, MergeArgs, ShareFlags, StatusArgs,
@@ -465,45 +467,6 @@ pub struct ReflectArgs {
     /// Accept any certificate
     #[arg(long)]
     pub insecure: bool,
-}
-
-/// `proofload explain`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  proofload explain late-generator\n  proofload explain \"response time\""
-)]
-pub struct ExplainArgs {
-    /// A finding's code, a term or an exit code; without it, everything that can be explained
-    #[arg(value_name = "CODE or TERM")]
-    pub term: Vec<String>,
-}
-
-/// `proofload completions`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  proofload completions bash > ~/.local/share/bash-completion/completions/proofload\n  proofload completions zsh > ~/.zfunc/_proofload\n  proofload completions fish > ~/.config/fish/completions/proofload.fish"
-)]
-pub struct CompletionsArgs {
-    /// The shell
-    pub shell: Shell,
-}
-
-/// A shell that completes commands.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Shell {
-    /// Bash.
-    Bash,
-    /// Zsh.
-    Zsh,
-    /// Fish.
-    Fish,
-}
-
-/// `proofload manual`: for packages.
-#[derive(Debug, Args)]
-pub struct ManualArgs {
-    /// The folder, which exists
-    pub folder: PathBuf,
 }
 
 fn imported_names() -> clap::builder::PossibleValuesParser {

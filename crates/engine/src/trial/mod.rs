@@ -7,7 +7,7 @@
 //!
 //! In reading order: the request (`setup`), both ways to run it (`real` with `threads`, `preparation`, `polling`, `scheduling`,
 //! `supervisor` and `host`; `virtual_run`), the output meanwhile (`collector`, `completion_rate`, `failure_list`), and the facts at the
-//! end (`facts`, `observers`). Without a load: `wake_latency`.
+//! end (`facts`, `observers`). Without a load: `wakes`.
 
 mod collector;
 mod completion_rate;
@@ -26,7 +26,7 @@ mod supervisor;
 mod tests;
 mod threads;
 mod virtual_run;
-mod wake_latency;
+mod wakes;
 
 use record::event::Event;
 use record::{AllFailed, RawSample, Window};
@@ -37,7 +37,7 @@ pub use host::{Host, OnHostEvent, TrialEnd};
 pub use real::{run_together, run_trial};
 pub use setup::{Setup, Start, layout};
 pub use virtual_run::{run_virtual, run_virtual_together};
-pub use wake_latency::WakeLatency;
+pub use wakes::Wakes;
 
 /// The output of a running trial.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use engine::placement::{allowed_cores, place};
 use engine::preflight::{self, Demand, Limits, PreflightFinding};
 use engine::selfcheck;
-use engine::trial::WakeLatency;
+use engine::trial::Wakes;
 use record::summary::{Machine, Severity};
 use rustix::fs::statvfs;
 
@@ -32,7 +32,7 @@ pub fn doctor() -> Result<Exit, Problem> {
 /// What was found.
 struct Found {
     machine: Machine,
-    wakes: WakeLatency,
+    wakes: Wakes,
     limits: Limits,
     /// Processors for which the control group has time.
     paid: u64,
@@ -51,7 +51,7 @@ impl Found {
         let cores = allowed_cores().map_err(|error| denied("sched_getaffinity", error))?;
         let placement = place(&cores, None);
         may_open_files()?;
-        let wakes = WakeLatency::measure(&placement, WAKES, EVERY_NS)
+        let wakes = Wakes::measure(&placement, WAKES, EVERY_NS)
             .map_err(|error| denied("a thread with a timer (timerfd_create)", error))?;
         let mut systems = (Vec::new(), Vec::new());
         for program in Systems::here().list() {
@@ -68,6 +68,14 @@ impl Found {
             space: free_space(),
             systems,
         })
+    }
+
+    /// Processors of the machine; if they are unknown, those that this process may use.
+    fn processors(&self) -> u64 {
+        match self.machine.cores {
+            0 => self.limits.cores,
+            cores => u64::from(cores),
+        }
     }
 
     /// How late the worker woke at this rank.

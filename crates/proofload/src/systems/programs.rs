@@ -16,8 +16,10 @@ pub(super) struct Folders(Vec<PathBuf>);
 impl Folders {
     /// The folders of this process.
     pub fn here() -> Self {
-        let own = std::env::current_exe().ok();
-        let own = own.and_then(|program| program.parent().map(Path::to_owned));
+        // Without /proc, only the way in which it was called says where it is.
+        let called = PathBuf::from(std::env::args_os().next().unwrap_or_default());
+        let own = std::env::current_exe().unwrap_or(called);
+        let own = own.parent().filter(|folder| folder.is_absolute()).map(Path::to_owned);
         let path = std::env::var_os("PATH").unwrap_or_default();
         // A relative folder would depend on the working directory.
         let path = std::env::split_paths(&path).filter(|folder| folder.is_absolute());

@@ -6,7 +6,7 @@ use engine::preflight::Limits;
 use judge::scheduling;
 use judge::validity::{CROWDED_FROM, LAG_LIMIT_NS, LAG_NOTED_NS};
 use plan::number::{bytes, count, duration, percent, significant};
-use record::summary::SchedulingPolicy;
+use record::summary::{Machine, SchedulingPolicy};
 
 use super::Found;
 
@@ -36,14 +36,7 @@ impl Row {
 
 /// The whole page.
 pub fn page(found: &Found) -> String {
-    let machine = &found.machine;
-    let cpu = if machine.cpu.is_empty() { "processor of unknown name" } else { &machine.cpu };
-    let mut text = format!(
-        "{cpu}, {} processors, {}, Linux {}\n\n",
-        machine.cores,
-        bytes(machine.memory_bytes),
-        machine.kernel
-    );
+    let mut text = format!("{}\n\n", machine(found));
     for Row { what, found, advice } in rows(found) {
         let mark = if advice.is_some() { "note" } else { "ok" };
         // Writing to a string cannot fail.
@@ -53,6 +46,18 @@ pub fn page(found: &Found) -> String {
         }
     }
     text + "\n" + &conclusion(found) + "\n"
+}
+
+/// The machine, as far as it is known.
+fn machine(found: &Found) -> String {
+    let Machine { cpu, memory_bytes, kernel, .. } = &found.machine;
+    let parts = [
+        Some(cpu.clone()).filter(|cpu| !cpu.is_empty()),
+        Some(format!("{} processors", count(found.processors()))),
+        Some(*memory_bytes).filter(|&memory| memory > 0).map(bytes),
+        Some(format!("Linux {kernel}")).filter(|_| !kernel.is_empty()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 
 fn rows(found: &Found) -> [Row; 10] {
@@ -136,7 +141,7 @@ fn processors(found: &Found) -> Row {
 
 fn other_work(found: &Found) -> Row {
     let facts = &found.wakes.facts;
-    let whole = facts.watched_ns.saturating_mul(u64::from(found.machine.cores.max(1))).max(1);
+    let whole = facts.watched_ns.saturating_mul(found.processors()).max(1);
     let used = facts.programs_cpu_ns.map(|used| used as f64 / whole as f64);
     let of_programs = match used {
         Some(used) => format!("programs use {} of the processors", percent(used.min(1.0))),
@@ -146,7 +151,10 @@ fn other_work(found: &Found) -> Row {
         "other work",
         format!("{of_programs}; the hypervisor takes {}", percent(facts.steal_ratio)),
         used.is_none_or(|used| used > BUSY_FROM) || facts.steal_ratio > CROWDED_FROM,
-        "measure when this machine or its host does less",
+        match used {
+            Some(_) => "measure when this machine or its host does less",
+            None => "mount /proc, so that a run can say who disturbed it",
+        },
     )
 }
 
@@ -246,9 +254,9 @@ fn conclusion(found: &Found) -> String {
 mod tests {
     use std::io;
 
-    use engine::trial::WakeLatency;
+    use engine::trial::Wakes;
     use record::GeneratorFacts;
-    use record::summary::{Machine, Placement, Scheduling, SchedulingReason};
+    use record::summary::{Placement, Scheduling, SchedulingReason};
 
     use super::*;
 
@@ -272,7 +280,7 @@ mod tests {
                 placement,
             },
             // 40.001 to 41 µs, and 99 µs.
-            wakes: WakeLatency { late_ns: (40_001..=41_000).chain([99_000]).collect(), facts },
+            wakes: Wakes { late_ns: (40_001..=41_000).chain([99_000]).collect(), facts },
             limits: Limits {
                 files_open: 10,
                 files_soft: 1_024,
@@ -355,7 +363,12 @@ mod tests {
         check(steal, "other work", "the hypervisor takes 20.0 %", "its host");
         let busy = |found: &mut Found| found.wakes.facts.programs_cpu_ns = Some(3_000_000_000);
         check(busy, "other work", "programs use 75.0 %", "does less");
-        check(|found| found.wakes.facts.programs_cpu_ns = None, "other work", "cannot be read", "");
+        check(
+            |found| found.wakes.facts.programs_cpu_ns = None,
+            "other work",
+            "cannot be read",
+            "mount /proc",
+        );
         let few = |found: &mut Found| (found.limits.files_soft, found.limits.files_hard) = (99, 99);
         check(few, "connections", "99 file descriptors", "LimitNOFILE");
         check(|found| found.limits.ports = Some(600), "ports", "10.0 new", "ip_local_port_range");
@@ -378,6 +391,9 @@ mod tests {
         assert!(of(250_000).starts_with("A worker is on time here"));
         assert!(of(250_001).starts_with("Trials here would be noted"));
         assert!(of(1_000_001).starts_with("Trials here may be invalid"));
+        let mut unknown = found();
+        unknown.machine = Machine { placement: unknown.machine.placement, ..Machine::default() };
+        assert_eq!(machine(&unknown), "4 processors", "what is not known is left out");
         let mut noted = found();
         noted.wakes.facts.notes = vec!["no control group reports throttling".to_owned()];
         assert!(conclusion(&noted).ends_with("\nnote: no control group reports throttling"));

@@ -14,14 +14,14 @@ use crate::selfcheck::{Polled, SelfCheck, WorkerThread, current_task, real_time_
 
 /// The wakes of one idle worker.
 #[derive(Debug, Clone)]
-pub struct WakeLatency {
+pub struct Wakes {
     /// How late each was, in nanoseconds, ascending.
     pub late_ns: Vec<u64>,
     /// The kernel's figures meanwhile, and the scheduling that the worker was granted.
     pub facts: GeneratorFacts,
 }
 
-impl WakeLatency {
+impl Wakes {
     /// Wakes a worker so often, at this distance in nanoseconds. It is prepared like that of an open load against another
     /// machine.
     ///
@@ -36,7 +36,7 @@ impl WakeLatency {
     }
 }
 
-fn worker(placement: &Placement, wakes: usize, every_ns: u64) -> io::Result<WakeLatency> {
+fn worker(placement: &Placement, wakes: usize, every_ns: u64) -> io::Result<Wakes> {
     let pinned = placement::pin(&placement.workers);
     let scheduling = ask(SchedulingRequest::of(Circumstances {
         real_time: true,
@@ -61,7 +61,7 @@ fn worker(placement: &Placement, wakes: usize, every_ns: u64) -> io::Result<Wake
     facts.worker_scheduling = vec![scheduling];
     facts.notes.extend(pinned.err().map(|error| format!("the worker is not pinned: {error}")));
     late_ns.sort_unstable();
-    Ok(WakeLatency { late_ns, facts })
+    Ok(Wakes { late_ns, facts })
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     fn each_wake_is_measured_and_none_is_early() {
         let placement = place(&allowed_cores().unwrap(), Some(1));
         let begin = monotonic();
-        let found = WakeLatency::measure(&placement, 20, 500_000).unwrap();
+        let found = Wakes::measure(&placement, 20, 500_000).unwrap();
         let took = monotonic() - begin;
         assert_eq!(found.late_ns.len(), 20);
         assert!(found.late_ns.is_sorted());
