@@ -12,6 +12,7 @@ mod contract;
 mod coupling;
 mod doctor;
 mod duets;
+mod earlier;
 mod early_end;
 mod edge;
 mod exchange;
