@@ -8,10 +8,11 @@ What concerns the registry stands in registry.py and is not pinned; mail beside 
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
 exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
 agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, long replays in replay.py, streams of events in streams.py,
+metrics that are scraped and sent in metrics.py, long replays in replay.py, the
+shipped build in builds.py, streams of events in streams.py,
 Redis and NATS in brokers.py, calls of gRPC beside ghz in grpc.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|replay|streams|brokers|grpc]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|replay|streams|brokers|grpc|websocket|builds]
                  [--peer wrk] [--part origin]
 """
 
@@ -31,6 +32,7 @@ import tempfile
 import time
 
 import brokers
+import builds
 import edge
 import exchange
 import fleet
@@ -103,11 +105,15 @@ def run_trial(text, folder=None, processors=(GENERATOR,)):
 class Nginx:
     """nginx with one worker on the server's processor, answering `return 200`."""
 
+    def __init__(self, config=None, prepare=lambda folder: None):
+        self.config, self.prepare = config or NGINX, prepare
+
     def __enter__(self):
         self.dir = tempfile.TemporaryDirectory()
+        self.prepare(self.dir.name)
         self.port = free_port()
         config = pathlib.Path(self.dir.name) / "nginx.conf"
-        config.write_text(NGINX.format(dir=self.dir.name, port=self.port))
+        config.write_text(self.config.format(dir=self.dir.name, port=self.port))
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         self.child = subprocess.Popen(
             [program, "-c", config, "-p", self.dir.name], preexec_fn=pinned(SERVER)
@@ -333,6 +339,8 @@ def page(results):
         lines += metrics.page(results["metrics"])
     if "replay" in results:
         lines += replay.page(results["replay"])
+    if "builds" in results:
+        lines += builds.page(results["builds"])
     return "\n".join(lines) + "\n"
 
 
@@ -346,7 +354,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "replay", "streams", "brokers", "grpc", "websocket"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "replay", "streams", "brokers", "grpc", "websocket", "builds"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -392,6 +400,8 @@ def main():
         results["metrics"] = metrics.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "replay"):
         results["replay"] = replay.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "builds"):
+        results["builds"] = builds.measure(sys.modules[__name__], asked.rounds, asked.requests)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
