@@ -14,7 +14,7 @@ DEMO ?= experiments/registry.toml
 # All tests. The first two mostly wait for clocks and processes, so they run beside the others.
 TESTS := e2e experiments unit
 
-.PHONY: help demo test proof bench prerequisites format build lint docs static $(TESTS) tidy reference
+.PHONY: help demo test proof bench dist prerequisites format build lint docs static $(TESTS) tidy reference
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run
+
+dist: ## what is published, in dist/: archives, packages, a wheel, an image, an SBOM
+	@scripts/prerequisites dist
+	@python3 -B packaging/dist.py $(DIST)
 
 prerequisites: ## what the tests need of the system, installed if missing
 	@scripts/prerequisites

@@ -42,6 +42,11 @@ use cli::{Cli, Command};
 use exit::Exit;
 use problem::Problem;
 
+/// musl's own allocator is slow.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_bug));
     let outcome = std::panic::catch_unwind(|| dispatch(&Cli::parse()));

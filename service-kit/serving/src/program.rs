@@ -23,6 +23,11 @@ use crate::orphans;
 use crate::ready::Ready;
 use crate::start::System;
 
+/// musl's own allocator is slow, and takes one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Does what the command line says with one of these systems, and gives the exit code: 0 for a system that was told to
 /// stop, 2 for a wrong command line, 4 where the environment refuses, 101 for a bug.
 pub fn run(systems: &[System]) -> ExitCode {

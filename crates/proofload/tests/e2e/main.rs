@@ -34,6 +34,7 @@ mod mail_burst;
 mod mail_server;
 mod metrics;
 mod nats;
+mod packages;
 mod page;
 mod parts;
 mod peers;
