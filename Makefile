@@ -14,7 +14,7 @@ DEMO ?= experiments/registry.toml
 # All tests. The first two mostly wait for clocks and processes, so they run beside the others.
 TESTS := e2e experiments unit
 
-.PHONY: help demo test proof bench dist prerequisites format build lint docs static $(TESTS) tidy reference
+.PHONY: help demo test proof bench dist site prerequisites format build lint docs static $(TESTS) tidy reference
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test simulated -- --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p shm-channel
 	PROOFLOAD_PROOF=1 cargo test --quiet -p exchange --test ways
+	@$(MAKE) --no-print-directory site && node packaging/website/check.mjs site
 # Last: other work on the machine may bring it beyond its bounds.
 	@target/release/proofload calibrate
 
@@ -60,6 +61,11 @@ bench: ## the instrument beside its peers (installs what it needs)
 dist: ## what is published, in dist/: archives, packages, a wheel, an image, an SBOM
 	@scripts/prerequisites dist
 	@python3 -B packaging/dist.py $(DIST)
+
+site: ## the documentation as a searchable site with reports of real runs, in site/
+	@scripts/prerequisites site
+	@cargo build --profile demo --locked --quiet -p proofload -p truth
+	@python3 -B packaging/site.py
 
 prerequisites: ## what the tests need of the system, installed if missing
 	@scripts/prerequisites

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 /// Folders that hold nothing of ours: at the root, and anywhere.
-const MADE: &[&str] = &["target", "runs"];
+const MADE: &[&str] = &["target", "runs", "dist", "site"];
 const FOREIGN: &[&str] = &["vendor", "node_modules"];
 
 /// Endings that checks look at.
