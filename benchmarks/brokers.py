@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import pairs
+
 CONNECTIONS = 4
 STREAMS = 8
 BYTES = 100
@@ -100,7 +102,7 @@ def nats_stored(bench, nats, url, shape, operations):
     return cpu / operations * 1e6
 
 
-def pairs(bench, name, rounds, mine, theirs):
+def in_turn(bench, name, rounds, mine, theirs):
     rows = []
     for turn in range(rounds + 1):
         pair = {}
@@ -111,7 +113,7 @@ def pairs(bench, name, rounds, mine, theirs):
         if turn > 0:
             rows.append((pair["ours"], pair["peer"]))
             print(f"  {name}: {pair['ours']:.2f} us, peer {pair['peer']:.2f} us", file=sys.stderr)
-    return bench.summarise_pairs(rows)
+    return pairs.summarise(rows)
 
 
 def measure(bench, rounds, operations):
@@ -120,9 +122,9 @@ def measure(bench, rounds, operations):
         for shape in SHAPES:
             for test, operation in [("set", SET), ("get", GET)]:
                 name = f"Redis {test.upper()}, {shape[0]}"
-                found[name] = pairs(bench, name, rounds,
-                                    lambda: ours(bench, f"redis://127.0.0.1:{port}", operation, shape, operations),
-                                    lambda: redis_benchmark(bench, port, test, shape, operations))
+                found[name] = in_turn(bench, name, rounds,
+                                      lambda: ours(bench, f"redis://127.0.0.1:{port}", operation, shape, operations),
+                                      lambda: redis_benchmark(bench, port, test, shape, operations))
     nats = shutil.which("nats") or shutil.which("nats", path=str(pathlib.Path.home() / "go" / "bin"))
     if not nats:
         print("  no `nats` (go install github.com/nats-io/natscli/nats@latest): NATS is left out", file=sys.stderr)
@@ -133,19 +135,19 @@ def measure(bench, rounds, operations):
                         "--max-msgs", "1000", "--defaults"], check=True, stdout=subprocess.DEVNULL)
         for shape in SHAPES:
             name = f"NATS publish, {shape[0]}"
-            found[name] = pairs(bench, name, rounds, lambda: ours(bench, url, PUBLISH, shape, operations),
-                                lambda: nats_bench(bench, nats, url, shape, operations))
+            found[name] = in_turn(bench, name, rounds, lambda: ours(bench, url, PUBLISH, shape, operations),
+                                  lambda: nats_bench(bench, nats, url, shape, operations))
         # As many messages for both, in operations of several.
         together = ("together", CONNECTIONS, 1, 5)
         operations_of_several = max(1, operations // COPIES)
         name = f"NATS publish, {COPIES} together"
-        found[name] = pairs(bench, name, rounds,
-                            lambda: ours(bench, url, TOGETHER, together, operations_of_several) / COPIES,
-                            lambda: nats_bench(bench, nats, url, together, operations_of_several * COPIES))
+        found[name] = in_turn(bench, name, rounds,
+                              lambda: ours(bench, url, TOGETHER, together, operations_of_several) / COPIES,
+                              lambda: nats_bench(bench, nats, url, together, operations_of_several * COPIES))
         name = f"JetStream publish, {SHAPES[0][0]}"
         few = operations // 4
-        found[name] = pairs(bench, name, rounds, lambda: ours(bench, url, STORE, SHAPES[0], few),
-                            lambda: nats_stored(bench, nats, url, SHAPES[0], few))
+        found[name] = in_turn(bench, name, rounds, lambda: ours(bench, url, STORE, SHAPES[0], few),
+                              lambda: nats_stored(bench, nats, url, SHAPES[0], few))
     return found
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import pairs
+
 BUDGET = 1.03
 CONNECTIONS = 16
 SHIPPED = f"target/{os.uname().machine}-unknown-linux-musl/dist/proofload"
@@ -80,17 +82,13 @@ def measure(bench, rounds, requests):
                 rows[name].append((pair["shipped"], pair["release"]))
                 print(f"  round {turn}: {name} shipped {pair['shipped']:.3f} us, release {pair['release']:.3f} us",
                       file=sys.stderr)
-    return {name: bench.summarise_pairs(pairs) for name, pairs in rows.items()}
+    return {name: pairs.summarise(row) for name, row in rows.items()}
 
 
 def page(found):
     if not found:
         return []
-    lines = ["", "## The shipped build", "",
-             f"The build of `make dist` (musl, linked statically) beside the release build, {CONNECTIONS} connections, in "
-             f"pairs; server and generator on a processor each. Budget: {BUDGET:.2f}.", "",
-             "| load | shipped µs | release µs | ratio median | ratio min – max | pairs |",
-             "|---|---|---|---|---|---|"]
-    return lines + [f"| {name} | {row['proofload_us']:.2f} | {row['peer_us']:.2f} | {row['ratio_median']:.3f} | "
-                    f"{row['ratio_min']:.3f} – {row['ratio_max']:.3f} | {row['pairs']} |"
-                    for name, row in found.items()]
+    return ["", "## The shipped build", "",
+            f"The build of `make dist` (musl, linked statically) beside the release build, {CONNECTIONS} connections, in "
+            f"pairs; server and generator on a processor each. Budget: {BUDGET:.2f}.", "",
+            *pairs.table("load", "shipped", "release", found)]

@@ -12,6 +12,8 @@ import tempfile
 
 import front
 
+import pairs
+
 STEPS = 5
 # A request without the field is refused, and every answer has a new value for it.
 SERVER = """server {{ listen 127.0.0.1:{port}; default_type application/json;
@@ -114,15 +116,12 @@ def measure(bench, rounds, requests):
                 rows[name].append((pair["proofload"], pair[name]))
                 print(f"  round {turn + 1}: journeys {pair['proofload']:.2f} us, {name} {pair[name]:.2f} us",
                       file=sys.stderr)
-    return {name: bench.summarise_pairs(pairs) for name, pairs in rows.items()}
+    return {name: pairs.summarise(row) for name, row in rows.items()}
 
 
 def page(found):
-    lines = ["", "## Journeys", "",
-             f"{STEPS} GETs, each with a captured value and a header with the one before; nginx with a new value in each "
-             "answer; user and system time of the whole generator process per request, server and generator on a "
-             "processor each, pairs in alternation.", "",
-             "| peer | journeys µs | peer µs | ratio median | ratio min – max | pairs |", "|---|---|---|---|---|---|"]
-    return lines + [f"| {name} | {row['proofload_us']:.2f} | {row['peer_us']:.2f} | {row['ratio_median']:.3f} | "
-                    f"{row['ratio_min']:.3f} – {row['ratio_max']:.3f} | {row['pairs']} |"
-                    for name, row in found.items()]
+    return ["", "## Journeys", "",
+            f"{STEPS} GETs, each with a captured value and a header with the one before; nginx with a new value in each "
+            "answer; user and system time of the whole generator process per request, server and generator on a "
+            "processor each, pairs in alternation.", "",
+            *pairs.table("peer", "journeys", "peer", found)]

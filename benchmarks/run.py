@@ -42,6 +42,7 @@ import journeys
 import live
 import mail
 import metrics
+import pairs
 import registry
 import replay
 import search
@@ -203,19 +204,7 @@ def measure_cpu(rounds, requests, only):
                 rows[name].append((pair["proofload"], pair[name]))
                 print(f"  round {turn + 1}: proofload {pair['proofload']:.2f} us, "
                       f"{name} {pair[name]:.2f} us", file=sys.stderr)
-    return {name: summarise_pairs(pairs) for name, pairs in rows.items()}
-
-
-def summarise_pairs(pairs):
-    ratios = sorted(ours / theirs for ours, theirs in pairs)
-    return {
-        "proofload_us": statistics.median(ours for ours, _ in pairs),
-        "peer_us": statistics.median(theirs for _, theirs in pairs),
-        "ratio_median": statistics.median(ratios),
-        "ratio_min": ratios[0],
-        "ratio_max": ratios[-1],
-        "pairs": len(pairs),
-    }
+    return {name: pairs.summarise(row) for name, row in rows.items()}
 
 
 def start_truth():
@@ -295,10 +284,7 @@ def page(results):
         lines += ["## CPU per request", "",
                   f"Closed loop, {CONNECTIONS} connections, nginx `return 200`; user and system time of the whole generator process; "
                   "server and generator on a processor each, pairs in alternation.", "",
-                  "| peer | proofload µs | peer µs | ratio median | ratio min – max | pairs |", "|---|---|---|---|---|---|"]
-        lines += [f"| {name} | {row['proofload_us']:.2f} | {row['peer_us']:.2f} | {row['ratio_median']:.3f} | "
-                  f"{row['ratio_min']:.3f} – {row['ratio_max']:.3f} | {row['pairs']} |"
-                  for name, row in results["cpu"].items()]
+                  *pairs.table("peer", "proofload", "peer", results["cpu"])]
     if "schedule" in results:
         lines += ["", "## Schedule error as the server saw it", "",
                   "| rate | p50 µs, each run | p99 µs, each run | received, each run | started rate, each run |", "|---|---|---|---|---|"]

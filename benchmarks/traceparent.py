@@ -8,6 +8,8 @@ import json
 import sys
 import tempfile
 
+import pairs
+
 BUDGET = 1.03
 SHARES = {"all": "--traceparent", "1 %": "--traceparent=1%"}
 
@@ -36,15 +38,11 @@ def measure(bench, rounds, requests):
                 rows[name].append((pair["with"], pair["without"]))
                 print(f"  round {turn + 1}: {name} with ids {pair['with']:.3f} us, without {pair['without']:.3f} us",
                       file=sys.stderr)
-    return {name: bench.summarise_pairs(pairs) for name, pairs in rows.items()}
+    return {name: pairs.summarise(row) for name, row in rows.items()}
 
 
 def page(found):
-    lines = ["", "## Trace ids", "",
-             "The closed loop of *CPU per request* with and without `--traceparent`, in pairs; server and generator on a "
-             f"processor each. Budget: {BUDGET:.2f} for all operations.", "",
-             "| operations with an id | with µs | without µs | ratio median | ratio min – max | pairs |",
-             "|---|---|---|---|---|---|"]
-    return lines + [f"| {name} | {row['proofload_us']:.2f} | {row['peer_us']:.2f} | {row['ratio_median']:.3f} | "
-                    f"{row['ratio_min']:.3f} – {row['ratio_max']:.3f} | {row['pairs']} |"
-                    for name, row in found.items()]
+    return ["", "## Trace ids", "",
+            "The closed loop of *CPU per request* with and without `--traceparent`, in pairs; server and generator on a "
+            f"processor each. Budget: {BUDGET:.2f} for all operations.", "",
+            *pairs.table("operations with an id", "with", "without", found)]

@@ -36,8 +36,8 @@ pub struct PreflightFinding {
     pub hint: Option<String>,
 }
 
-/// The resources that a run needs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The resources that a run needs; by default those of a run without connections.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
     /// Connections open at a time, over all targets.
     pub connections: u64,
@@ -102,20 +102,6 @@ impl Demand {
             is_local: targets.iter().all(Endpoint::is_local),
             workers: workers as u64,
             busy_poll: load.busy_poll,
-            recorder_bytes: 0,
-        }
-    }
-
-    /// What every run needs.
-    pub fn none() -> Self {
-        Self {
-            connections: 0,
-            descriptors: 0,
-            certain: 0,
-            new_connections: 0.0,
-            is_local: true,
-            workers: 1,
-            busy_poll: false,
             recorder_bytes: 0,
         }
     }

@@ -11,6 +11,7 @@ use engine::selfcheck;
 use engine::trial::Wakes;
 use record::summary::{Machine, Severity};
 use rustix::fs::statvfs;
+use stats::quantile::rank;
 
 use crate::exit::Exit;
 use crate::output;
@@ -81,14 +82,14 @@ impl Found {
     /// How late the worker woke at this rank.
     fn late(&self, q: f64) -> u64 {
         let late = &self.wakes.late_ns;
-        let rank = (late.len() as f64 * q).ceil() as usize;
+        let rank = rank(q, late.len() as u64) as usize;
         late.get(rank.saturating_sub(1)).copied().unwrap_or(0)
     }
 }
 
 /// Errors: the limit of open files is too low for any run
 fn may_open_files() -> Result<(), Problem> {
-    let found = preflight::prepare(&Demand::none());
+    let found = preflight::prepare(&Demand::default());
     match found.into_iter().find(|one| one.severity == Severity::Error) {
         Some(PreflightFinding { claim, hint, .. }) => {
             let problem = Problem::environment(format!("no run is possible here: {claim}"));
