@@ -38,6 +38,8 @@ const READY_WITHIN: Duration = Duration::from_mins(10);
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that has not answered for so long is lost.
 const LOST_AFTER_NS: u64 = 10_000_000_000;
+/// It has left at least so many questions without an answer then: while this process stands still, nobody is asked.
+const LOST_AFTER: u32 = 3;
 /// An agent that cannot hear its coordinator ends by itself after a minute.
 const GONE_AFTER_NS: u64 = 75_000_000_000;
 /// Attempts to give a command that is not answered.
@@ -105,6 +107,16 @@ struct Seen {
     clock: PeerClock,
     /// When it answered last.
     at: u64,
+    /// Questions since then.
+    unanswered: u32,
+}
+
+impl Seen {
+    fn answered(&mut self, exchange: Exchange) {
+        self.at = exchange.returned;
+        self.unanswered = 0;
+        self.clock.add(exchange);
+    }
 }
 
 impl Member {
@@ -324,9 +336,10 @@ impl Fleet {
     /// Whether an agent has not answered for so long that it is lost. While NATS is away, agents go on, but not for
     /// longer than they wait for their coordinator.
     fn is_lost(&self, member: &Member) -> bool {
-        let silent = monotonic().saturating_sub(member.seen().at);
         let is_connected = self.client.connection_state() == State::Connected;
-        silent > if is_connected { LOST_AFTER_NS } else { GONE_AFTER_NS }
+        let limit = if is_connected { LOST_AFTER_NS } else { GONE_AFTER_NS };
+        let seen = member.seen();
+        seen.unanswered >= LOST_AFTER && monotonic().saturating_sub(seen.at) > limit
     }
 }
 
@@ -404,9 +417,9 @@ async fn keep_time(client: Client, (subject, clock): (String, Instruction), memb
         let answer = ask(&client, &subject, &clock).await;
         if let Some(Reply::Clock { received, answered }) = answer {
             let returned = monotonic();
-            let mut seen = member.seen();
-            seen.at = returned;
-            seen.clock.add(Exchange { sent, received, answered, returned });
+            member.seen().answered(Exchange { sent, received, answered, returned });
+        } else {
+            member.seen().unanswered += 1;
         }
         sleep(EACH).await;
     }

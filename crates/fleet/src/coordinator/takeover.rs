@@ -7,7 +7,9 @@ use engine::clock::monotonic;
 
 use super::reports::{Kept, Reports};
 use super::state::FleetState;
-use super::{ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, ask, members, runtime};
+use super::{
+    ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, LOST_AFTER, Seen, ask, members, runtime,
+};
 use crate::clock::Exchange;
 use crate::connection::{FleetError, RunStore, connect};
 use crate::protocol::{Command, Instruction, Reply, Report, command_subject};
@@ -83,14 +85,11 @@ impl Fleet {
         for (member, answer) in self.members.iter().zip(asked) {
             match self.runtime.block_on(answer) {
                 Ok(Some(exchange)) => {
-                    let mut seen = member.seen();
-                    seen.at = exchange.returned;
-                    seen.clock.add(exchange);
-                    drop(seen);
+                    member.seen().answered(exchange);
                     self.keep_time(member);
                 }
                 _ => {
-                    member.seen().at = 0;
+                    *member.seen() = Seen { unanswered: LOST_AFTER, ..Seen::default() };
                     absent.push(member.share.number);
                 }
             }

@@ -356,3 +356,12 @@ fn an_agent_that_is_frozen_until_it_is_lost_ends_when_it_goes_on() {
     let ran = first.finish();
     assert_eq!(ran.code, 0, "the run is over for it: {ran:?}");
 }
+
+/// An agent is lost after ten seconds of silence; these twelve are the coordinator's own.
+#[test]
+fn a_coordinator_that_is_frozen_loses_no_agent() {
+    let stage = Stage::new();
+    stage.await_phase("measure");
+    stop_for(stage.run.pid(), 12_000);
+    stage.ends_whole();
+}
