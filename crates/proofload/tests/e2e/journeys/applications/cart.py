@@ -1,8 +1,9 @@
-"""A server of gRPC on grpcio, with reflection: cart.py [CERTIFICATE KEY].
+"""A server of gRPC on grpcio, with reflection: cart.py [CERTIFICATE KEY], at the port of $PORT or any.
 
 Its messages are described here by hand, as cart.proto and common/item.proto describe them.
 """
 
+import os
 import sys
 import threading
 from concurrent import futures
@@ -82,14 +83,15 @@ def handlers():
 
 
 def main(files):
+    address = f"127.0.0.1:{os.environ.get('PORT', 0)}"
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), options=[("grpc.so_reuseport", 0)])
     server.add_generic_rpc_handlers((handlers(),))
     reflection.enable_server_reflection(["shop.Cart", reflection.SERVICE_NAME], server, pool)
     if files:
         certificate, key = (open(file, "rb").read() for file in files)
-        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, certificate)]))
+        port = server.add_secure_port(address, grpc.ssl_server_credentials([(key, certificate)]))
     else:
-        port = server.add_insecure_port("127.0.0.1:0")
+        port = server.add_insecure_port(address)
     server.start()
     print(f"listening on http://127.0.0.1:{port}", file=sys.stderr, flush=True)
     server.wait_for_termination()

@@ -1,10 +1,15 @@
-//! Complete experiments in the README and under `docs/` are valid: `proofload check` accepts them.
+//! Pages say what is so: complete experiments in the README and the guide are valid, and commands on all pages work.
 //!
-//! Not here: fragments without a load of their own.
+//! Not here: fragments of experiments without a load of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fences::{fences, root};
+
+mod commands;
+mod fences;
+#[path = "../programs/mod.rs"]
 mod programs;
 
 #[test]
@@ -15,10 +20,8 @@ fn experiments_in_documents_are_sound() {
     programs::ready();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("a page can be read");
-        if let Some(proto) =
-            text.split("```proto\n").nth(1).and_then(|rest| rest.split("```").next())
-        {
-            std::fs::write(folder.join("shop.proto"), proto).expect("a file can be written");
+        if let Some(proto) = fences(&text).iter().find(|fence| fence.language == "proto") {
+            std::fs::write(folder.join("shop.proto"), proto.text).expect("a file can be written");
         }
         for experiment in experiments(&text) {
             checked += 1;
@@ -55,16 +58,16 @@ fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
 
 /// The README and every page of the guide.
 fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let guide = std::fs::read_dir(root.join("docs/guide")).expect("the guide can be listed");
+    let guide = std::fs::read_dir(root().join("docs/guide")).expect("the guide can be listed");
     let mut pages: Vec<_> =
         guide.map(|entry| entry.expect("an entry can be read").path()).collect();
-    pages.push(root.join("README.md"));
+    pages.push(root().join("README.md"));
     pages
 }
 
 /// Complete experiments in blocks fenced as TOML.
 fn experiments(page: &str) -> impl Iterator<Item = &str> {
-    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.filter(|block| block.contains("[load]") && block.contains("[[operation]]"))
+    let blocks = fences(page).into_iter().filter(|fence| fence.language == "toml");
+    let texts = blocks.map(|fence| fence.text);
+    texts.filter(|block| block.contains("[load]") && block.contains("[[operation]]"))
 }
