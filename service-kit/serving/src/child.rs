@@ -9,19 +9,20 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::Duration;
 
+use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpgid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid,
 };
 use serde_json::Value;
-use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// A child that does not accept within this time counts as broken.
@@ -46,8 +47,8 @@ pub struct Running {
     /// `None` once it was collected.
     child: Option<Child>,
     group: Pid,
-    /// Readable once the process has ended.
-    ended: AsyncFd<OwnedFd>,
+    /// Whether the process has ended.
+    ended: watch::Receiver<bool>,
 }
 
 impl Running {
@@ -63,7 +64,7 @@ impl Running {
             .process_group(0)
             .spawn()?;
         let group = Pid::from_child(&child);
-        match watch(group) {
+        match watch_end(group) {
             Ok(ended) => Ok(Self { child: Some(child), group, ended }),
             Err(error) => {
                 let _ = kill_process_group(group, Signal::KILL);
@@ -113,19 +114,17 @@ impl Running {
 
     /// Resolves when it has died, with an error that says how. Cancel-safe.
     pub async fn died(&mut self) -> io::Error {
-        match self.ended.readable().await {
-            Ok(_) => io::Error::other(match self.collect() {
-                Some(status) => format!("it ended by itself: {status}"),
-                None => "it has ended".to_owned(),
-            }),
-            Err(error) => error,
-        }
+        has_ended(&mut self.ended).await;
+        io::Error::other(match self.collect() {
+            Some(status) => format!("it ended by itself: {status}"),
+            None => "it has ended".to_owned(),
+        })
     }
 
     /// Asks it to end, and kills what is left of it after a while.
     pub async fn stop(mut self) {
         let _ = kill_process_group(self.group, Signal::TERM);
-        let _ = timeout(STOP, self.ended.readable()).await;
+        let _ = timeout(STOP, has_ended(&mut self.ended)).await;
         self.collect();
     }
 
@@ -136,7 +135,7 @@ impl Running {
         let waited = timeout(START, async {
             tokio::select! {
                 done = what => done,
-                _ = self.ended.readable() => Err(io::ErrorKind::BrokenPipe.into()),
+                () = has_ended(&mut self.ended) => Err(io::ErrorKind::BrokenPipe.into()),
             }
         });
         match waited.await {
@@ -169,10 +168,21 @@ impl Drop for Running {
     }
 }
 
-/// Readable once the process has ended.
-#[expect(deprecated, reason = "its successor needs unsafe; an `OwnedFd` keeps its promise")]
-fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(pidfd_open(process, PidfdFlags::NONBLOCK)?)
+async fn has_ended(ended: &mut watch::Receiver<bool>) {
+    // An error is the end of the thread that waits.
+    let _ = ended.wait_for(|ended| *ended).await;
+}
+
+/// Waits on a thread for the end of a child, and leaves it to be collected: Linux 4.18 has no other way to look at a
+/// child without that.
+fn watch_end(child: Pid) -> io::Result<watch::Receiver<bool>> {
+    let (sender, ended) = watch::channel(false);
+    let seen = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    thread::Builder::new().name("child".to_owned()).spawn(move || {
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(child), seen));
+        let _ = sender.send(true);
+    })?;
+    Ok(ended)
 }
 
 #[cfg(test)]
