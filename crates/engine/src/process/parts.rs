@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::ready::NamedProcess;
 use super::usage::{self, Identity, Usage};
@@ -148,7 +149,12 @@ impl Parts {
 pub(super) fn send(leader: u32, wanted: &[Identity], signal: Signal) -> bool {
     let open = |identity: &Identity| {
         let pid = Pid::from_raw(i32::try_from(identity.pid).ok()?)?;
-        Some((*identity, pidfd_open(pid, PidfdFlags::empty()).ok()?))
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(process) => Some((*identity, pid, Some(process))),
+            // Before Linux 5.3. A number is not given again in the microseconds between check and signal.
+            Err(Errno::NOSYS) => Some((*identity, pid, None)),
+            Err(_) => None,
+        }
     };
     let opened: Vec<_> = wanted.iter().filter_map(open).collect();
     // Checked after opening: while it is open, another process cannot get its id, so the check and the signal reach
@@ -158,8 +164,12 @@ pub(super) fn send(leader: u32, wanted: &[Identity], signal: Signal) -> bool {
         members.get(&wanted.pid).is_some_and(|one| one.identity() == *wanted && !one.ended)
     };
     let mut got = Vec::new();
-    for (identity, process) in &opened {
-        if is_ours(identity) && pidfd_send_signal(process, signal).is_ok() {
+    for (identity, pid, process) in &opened {
+        let reach = || match process {
+            Some(process) => pidfd_send_signal(process, signal),
+            None => kill_process(*pid, signal),
+        };
+        if is_ours(identity) && reach().is_ok() {
             got.push(*identity);
         }
     }
