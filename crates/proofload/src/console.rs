@@ -1,10 +1,11 @@
 //! What is written on stderr while a run goes on, on a thread of its own: a terminal that takes nothing (Ctrl-S, a slow
 //! line) delays no run.
 
-use std::io::{Write, stderr};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
+
+use crate::output;
 
 /// Texts that may wait.
 const WAITING: usize = 1_024;
@@ -52,7 +53,7 @@ fn write(waiting: &Receiver<Text>) {
         match text {
             // What cannot be written is lost.
             Text::Write(text) => {
-                let _ = stderr().write_all(text.as_bytes()).and_then(|()| stderr().flush());
+                output::tell(&text);
             }
             Text::Flush(done) => {
                 let _ = done.send(());

@@ -23,6 +23,7 @@ use record::summary::ListedOperation;
 use record::{EndReason, Window, summary};
 
 use crate::agenda::Agenda;
+use crate::charset;
 use crate::cli::{OutputFlags, WatchFlags};
 use crate::console::Console;
 use crate::problem::Problem;
@@ -84,8 +85,8 @@ impl LiveView {
     pub fn new(quiet: bool) -> Self {
         let style = match (quiet, stderr().is_terminal()) {
             (true, _) => Style::Silent,
-            (false, true) => Style::Redrawn,
-            (false, false) => Style::Lines,
+            (false, true) if charset::is_unicode() => Style::Redrawn,
+            (false, _) => Style::Lines,
         };
         let (screen, browser, pushes, run, beside, plan, said) = Default::default();
         let (trial, seen, dirty) = (TrialShown::default(), 0, false);

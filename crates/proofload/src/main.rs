@@ -6,6 +6,7 @@
 mod agenda;
 mod calibration;
 mod capacity_search;
+mod charset;
 mod cli;
 mod commands;
 mod console;
@@ -53,8 +54,7 @@ fn main() -> ExitCode {
     let exit = match outcome {
         Ok(Ok(exit)) => exit,
         Ok(Err(problem)) => {
-            // The terminal may be closed.
-            let _ = writeln!(stderr(), "{problem}");
+            output::tell(&format!("{problem}\n"));
             problem.exit
         }
         Err(_) => Exit::Bug,

@@ -1,12 +1,13 @@
-//! Writes data to stdout, and nothing else.
+//! Writes data to stdout, and what is said about it to stderr.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, Write, stdout};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
 use pages::terminal::Colour;
 
+use crate::charset::shown;
 use crate::problem::Problem;
 
 /// The error of a write to a closed terminal, on Linux.
@@ -18,7 +19,14 @@ const EIO: i32 = 5;
 /// Errors: stdout cannot be written, for example because the disk is full
 pub fn print(text: &str) -> Result<(), Problem> {
     let mut out = stdout().lock();
+    let text = if out.is_terminal() { shown(text) } else { text.into() };
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes the text to stderr, unless that is a terminal that was closed.
+pub fn tell(text: &str) {
+    let text = if stderr().is_terminal() { shown(text) } else { text.into() };
+    let _ = stderr().write_all(text.as_bytes()).and_then(|()| stderr().flush());
 }
 
 /// Converts the result of writing to stdout; a reader that has gone is no error.

@@ -1,6 +1,5 @@
 //! `proofload check`: the whole plan, and with `--try` each operation once; or what a script of k6 hardly means to do.
 
-use std::io::{Write, stderr};
 use std::path::Path;
 
 use engine::file;
@@ -22,8 +21,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     }
     let experiment = load_file(&args.experiment, &args.plan)?.experiment;
     if let Some(warned) = experiment.warned(Colour::Off) {
-        // The terminal may be closed.
-        let _ = writeln!(stderr(), "{warned}\n");
+        output::tell(&format!("{warned}\n\n"));
     }
     let plan = experiment.plan;
     output::print(&plan.describe())?;
@@ -62,8 +60,7 @@ fn check_script(args: &CheckArgs) -> Result<Exit, Problem> {
         .map_err(|problems| Problem::experiment(render(name, &text, &problems, Colour::Off)))?;
     if !warnings.is_empty() {
         let warned = Sources::new(name.as_str(), text.as_str()).warn(&warnings, Colour::Off);
-        // The terminal may be closed.
-        let _ = writeln!(stderr(), "{}\n", printable_lines(&warned));
+        output::tell(&format!("{}\n\n", printable_lines(&warned)));
     }
     let count = match warnings.len() {
         0 => "no warning".to_owned(),

@@ -3,7 +3,7 @@
 mod log;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write, stderr};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use engine::file;
@@ -182,6 +182,5 @@ fn say(made: &str, draft: &Draft, name: &str, written: &str) {
     if !variables.is_empty() {
         text.push_str(&format!("set before a run: {}\n", variables.join(", ")));
     }
-    // The terminal may be closed.
-    let _ = stderr().write_all(text.as_bytes());
+    output::tell(&text);
 }

@@ -1,6 +1,5 @@
 //! `proofload serve`: becomes the program that serves a system, or lists the available systems.
 
-use std::io::{Write, stderr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -43,9 +42,7 @@ fn list(systems: &Systems) -> Result<Exit, Problem> {
                 text += &format!("{name:<width$}  {about} ({program})\n");
             }),
             Err(why) => {
-                // The terminal may be closed.
-                let _ =
-                    writeln!(stderr(), "note: {} cannot be asked: {why}", one.program.display());
+                output::tell(&format!("note: {} cannot be asked: {why}\n", one.program.display()));
             }
         }
     }

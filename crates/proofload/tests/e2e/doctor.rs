@@ -2,11 +2,15 @@
 
 use std::process::Command;
 
-use crate::lab::{Lab, PROOFLOAD, Ran, repository};
+use crate::lab::server::truth;
+use crate::lab::{Lab, PROOFLOAD, Ran, assert_accounting, only_trial, repository};
 
 /// Runs the binary without these system calls, as in a container that denies them.
 fn without(calls: &str, arguments: &[&str]) -> Ran {
-    let lab = Lab::new();
+    without_in(&Lab::new(), calls, arguments)
+}
+
+fn without_in(lab: &Lab, calls: &str, arguments: &[&str]) -> Ran {
     let deny = repository("crates/proofload/tests/programs/deny.py");
     let mut command = Command::new("python3");
     command.arg(deny).args([calls, PROOFLOAD]).args(arguments).current_dir(lab.path("."));
@@ -47,6 +51,53 @@ fn without_priority_and_pinning_it_measures_and_says_what_is_missing() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert!(ran.stdout.contains("priority     ordinary"), "{}", ran.stdout);
     assert!(ran.stdout.contains("the worker is not pinned"), "{}", ran.stdout);
+}
+
+/// Linux 4.18 knows none of the newer system calls: a run, a system of several processes, the end of one of them.
+#[test]
+fn on_a_kernel_of_2018_a_run_and_its_systems_do_all_that_they_do() {
+    let lab = Lab::new();
+    let experiment = "title = \"Old\"\ncriteria = [\"wrong_content == 0\"]\n[system]\nserve = \"exchange\"\n\
+         [[fault]]\nprocess = \"system.producer\"\nat = \"1s\"\naction = \"kill\"\n\
+         [load]\nrate = \"100/s\"\nduration = \"3s\"\nwarm_up = \"0s\"\n\
+         [[operation]]\nname = \"shm\"\nhttp = { path = \"/api/users-via-shm?users=2\" }\n";
+    lab.write("old.toml", experiment);
+    let ran = without_in(&lab, "new", &["run", "old.toml", "--quiet", "--out", "run"]);
+    assert!([0, 1, 3].contains(&ran.code), "{ran:?}");
+    let summary = lab.summary("run").expect("a report");
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert!(trial.accounting.succeeded > 100, "{:?}", trial.accounting);
+    let fault = lab.read("run/trials/001/events.jsonl");
+    let fault = fault.lines().find(|line| line.contains("\"fault\"")).expect("the kill");
+    assert!(fault.contains("\"failed\":null"), "{fault}");
+    let doctor = without("new", &["doctor"]);
+    assert_eq!((doctor.code, doctor.stderr.as_str()), (0, ""));
+}
+
+/// No terminal that understands UTF-8, no home that can be written, no /sys, no rights: a run needs none of them.
+#[test]
+fn in_a_bare_container_without_utf8_a_run_reports() {
+    let lab = Lab::new();
+    let (_target, url) = truth(&["mode=none"]);
+    let run = format!(
+        "unshare --user --map-root-user --mount bash -c 'mount -t tmpfs -o ro none /root && \
+         mount -t tmpfs none /sys && exec \
+         env -i HOME=/root LC_ALL=C TERM=dumb \"$0\" \"$@\"' \"$PROOFLOAD\" run {url} --rate 200/s --duration 1s \
+         --warm-up 0s --out run"
+    );
+    let ran = lab.shell(&run);
+    assert!([0, 3].contains(&ran.code), "{ran:?}");
+    assert!(ran.stdout.contains("report  run/report.html"), "{}", ran.stdout);
+    assert_accounting(only_trial(&lab.summary("run").expect("a summary")));
+    // `script` gives a command a terminal; a file has UTF-8 in any locale.
+    let on_a_terminal = |locale: &str| {
+        let report = "script --quiet --return --command '\"$PROOFLOAD\" report run' /dev/null";
+        lab.shell(&format!("env LC_ALL={locale} {report}")).stdout
+    };
+    assert!(on_a_terminal("C.UTF-8").contains("µs"));
+    assert!(on_a_terminal("C").is_ascii() && on_a_terminal("C").contains(" us"));
+    assert!(ran.stdout.contains("µs"), "{}", ran.stdout);
 }
 
 #[test]
