@@ -59,8 +59,8 @@ bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run
 
 dist: ## what is published, in dist/: archives, packages, a wheel, an image, an SBOM
-	@scripts/prerequisites dist
-	@python3 -B packaging/dist.py $(DIST)
+	@scripts/prerequisites dist $(TARGET)
+	@python3 -B packaging/dist.py $(if $(TARGET),--target $(TARGET)) $(DIST)
 
 site: ## the documentation as a searchable site with reports of real runs, in site/
 	@scripts/prerequisites site

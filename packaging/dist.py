@@ -5,6 +5,7 @@ Two runs from the same commit give the same bytes, wherever they lie.
 """
 
 import argparse
+import atexit
 import hashlib
 import os
 import pathlib
@@ -25,6 +26,8 @@ from archives import File, gzipped, tar
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SYSTEMS = ("edge", "exchange", "mail", "registry", "search", "subscribers", "truth")
+# A compiler of C for other machines.
+ZIG = ROOT / ".zig/bin/python"
 AUTHORITIES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 
 
@@ -91,16 +94,36 @@ def build(target, release):
     rust = [f"--remap-path-prefix={path}={name}" for path, name in moved.items()]
     c = " ".join(f"-ffile-prefix-map={path}={name}" for path, name in moved.items())
     name = target.replace("-", "_")
-    # Cargo strips no package that has a profile of its own, which the instrument has.
-    rust += ["-Ctarget-feature=+crt-static", "-Cstrip=symbols"]
-    environment = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(rust),
+    # Cargo strips no package that has a profile of its own, which the instrument has. Of functions that are the same, one
+    # stays; addresses that the start moves take a bit each.
+    rust += ["-Ctarget-feature=+crt-static", "-Cstrip=symbols", "-Clinker=rust-lld", "-Clink-arg=--icf=all",
+             "-Clink-arg=-zpack-relative-relocs"]
+    environment = {**os.environ, **compiler(target, name), "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(rust),
                    f"CFLAGS_{name}": c, "SOURCE_DATE_EPOCH": str(release.date)}
-    if target.endswith("musl"):
-        environment.setdefault(f"CC_{name}", "musl-gcc")
     packages = [word for one in ("proofload", *SYSTEMS) for word in ("-p", one)]
     subprocess.run(["cargo", "build", "--profile", "dist", "--locked", "--target", target, *packages], cwd=ROOT,
                    env=environment, check=True)
     return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / target / "dist"
+
+
+def compiler(target, name):
+    """What compiles C, for Cargo."""
+    if f"CC_{name}" in os.environ:
+        return {}
+    if target == f"{os.uname().machine}-unknown-linux-musl":
+        return {f"CC_{name}": "musl-gcc"}
+    if not ZIG.exists():
+        sys.exit(f"error: nothing compiles C for {target}: run `scripts/prerequisites dist {target}` first")
+    # It knows no vendors of machines, which Cargo's packages name.
+    triple = target.replace("-unknown-", "-")
+    folder = pathlib.Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    for tool in ("cc", "ar"):
+        words = f"cc -target {triple} -fno-sanitize=all" if tool == "cc" else tool
+        filtered = 'for word; do shift; [ "${word#--target=}" = "$word" ] && set -- "$@" "$word"; done'
+        (folder / tool).write_text(f"#!/bin/sh\n{filtered}\nexec {ZIG} -m ziglang {words} \"$@\"\n")
+        (folder / tool).chmod(0o755)
+    return {f"{tool.upper()}_{name}": str(folder / tool) for tool in ("cc", "ar")}
 
 
 def artefacts(programs, release, target, url):
@@ -145,8 +168,8 @@ def archive(name, files, release):
 
 def instrument_files(program, target):
     """The instrument, its completions and its manual, as they lie below a prefix such as /usr/local."""
-    # As cargo has it: what runs a program of another architecture, such as qemu-aarch64.
-    runner = os.environ.get(f"CARGO_TARGET_{target.replace('-', '_').upper()}_RUNNER", "").split()
+    machine = target.split("-")[0]
+    runner = [] if machine == os.uname().machine else [f"qemu-{machine}-static"]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "proofload")
         path.write_bytes(program)

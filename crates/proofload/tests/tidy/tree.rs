@@ -67,7 +67,8 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             if entry.path().is_dir() {
-                let made = prefix.is_empty() && MADE.contains(&name.as_str());
+                let made = prefix.is_empty()
+                    && (MADE.contains(&name.as_str()) || name.starts_with("dist-"));
                 if !name.starts_with('.') && !made && !FOREIGN.contains(&name.as_str()) {
                     self.others.push(path.clone());
                     self.read(&entry.path(), &format!("{path}/"));
