@@ -94,9 +94,8 @@ def build(target, release):
     rust = [f"--remap-path-prefix={path}={name}" for path, name in moved.items()]
     c = " ".join(f"-ffile-prefix-map={path}={name}" for path, name in moved.items())
     name = target.replace("-", "_")
-    # Cargo strips no package that has a profile of its own, which the instrument has. Of functions that are the same, one
-    # stays; addresses that the start moves take a bit each.
-    rust += ["-Ctarget-feature=+crt-static", "-Cstrip=symbols", "-Clinker=rust-lld", "-Clink-arg=--icf=all",
+    # Cargo strips no package that has a profile of its own, which the instrument has. A relocation takes a bit, not 24 bytes.
+    rust += ["-Ctarget-feature=+crt-static", "-Cstrip=symbols", "-Clinker=rust-lld",
              "-Clink-arg=-zpack-relative-relocs"]
     environment = {**os.environ, **compiler(target, name), "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(rust),
                    f"CFLAGS_{name}": c, "SOURCE_DATE_EPOCH": str(release.date)}
@@ -112,6 +111,8 @@ def compiler(target, name):
         return {}
     if target == f"{os.uname().machine}-unknown-linux-musl":
         return {f"CC_{name}": "musl-gcc"}
+    if not target.endswith("-musl"):
+        sys.exit(f"error: programs are linked with musl, which {target} does not have")
     if not ZIG.exists():
         sys.exit(f"error: nothing compiles C for {target}: run `scripts/prerequisites dist {target}` first")
     # It knows no vendors of machines, which Cargo's packages name.

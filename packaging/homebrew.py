@@ -2,6 +2,8 @@
 
 import hashlib
 
+CPUS = {"x86_64": "x86_64", "aarch64": "arm64"}
+
 FORMULA = '''class Proofload < Formula
   desc "Runs load experiments and measures how much load a service sustains"
   homepage "{url}"
@@ -10,7 +12,7 @@ FORMULA = '''class Proofload < Formula
   version "{version}"
   license any_of: ["MIT", "Apache-2.0"]
   depends_on :linux
-  depends_on arch: :{architecture}
+  depends_on arch: :{cpu}
 
   resource "systems" do
     url "{url}/{systems}"
@@ -41,7 +43,7 @@ end
 def formula(instrument, systems, release, url):
     """The formula: its file name and its bytes. Each archive is a file name and its bytes."""
     sum_of = lambda archive: hashlib.sha256(archive[1]).hexdigest()
-    text = FORMULA.format(url=url, version=release.version, architecture=release.architecture,
+    text = FORMULA.format(url=url, version=release.version, cpu=CPUS[release.architecture],
                           instrument=instrument[0], instrument_sum=sum_of(instrument), systems=systems[0],
                           systems_sum=sum_of(systems))
     return "proofload.rb", text.encode()

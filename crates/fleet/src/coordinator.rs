@@ -38,8 +38,8 @@ const READY_WITHIN: Duration = Duration::from_mins(10);
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that has not answered for so long is lost.
 const LOST_AFTER_NS: u64 = 10_000_000_000;
-/// It has left at least so many questions without an answer then: while this process stands still, nobody is asked.
-const LOST_AFTER: u32 = 3;
+/// It is lost only after this many unanswered questions, too. A coordinator that stands still asks none.
+const UNANSWERED_LIMIT: u32 = 3;
 /// An agent that cannot hear its coordinator ends by itself after a minute.
 const GONE_AFTER_NS: u64 = 75_000_000_000;
 /// Attempts to give a command that is not answered.
@@ -107,7 +107,7 @@ struct Seen {
     clock: PeerClock,
     /// When it answered last.
     at: u64,
-    /// Questions since then.
+    /// Questions since then, or since the connection to NATS came back.
     unanswered: u32,
 }
 
@@ -336,10 +336,12 @@ impl Fleet {
     /// Whether an agent has not answered for so long that it is lost. While NATS is away, agents go on, but not for
     /// longer than they wait for their coordinator.
     fn is_lost(&self, member: &Member) -> bool {
-        let is_connected = self.client.connection_state() == State::Connected;
-        let limit = if is_connected { LOST_AFTER_NS } else { GONE_AFTER_NS };
         let seen = member.seen();
-        seen.unanswered >= LOST_AFTER && monotonic().saturating_sub(seen.at) > limit
+        let silent = monotonic().saturating_sub(seen.at);
+        match self.client.connection_state() {
+            State::Connected => seen.unanswered >= UNANSWERED_LIMIT && silent > LOST_AFTER_NS,
+            _ => silent > GONE_AFTER_NS,
+        }
     }
 }
 
@@ -418,8 +420,11 @@ async fn keep_time(client: Client, (subject, clock): (String, Instruction), memb
         if let Some(Reply::Clock { received, answered }) = answer {
             let returned = monotonic();
             member.seen().answered(Exchange { sent, received, answered, returned });
-        } else {
+        } else if client.connection_state() == State::Connected {
             member.seen().unanswered += 1;
+        } else {
+            // While NATS is away, nobody can answer.
+            member.seen().unanswered = 0;
         }
         sleep(EACH).await;
     }

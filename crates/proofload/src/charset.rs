@@ -1,18 +1,15 @@
-//! What a terminal can show: texts are UTF-8, and where the locale names another character set, they are ASCII.
+//! What a terminal can show: texts are UTF-8; where the locale names another character set, they are written in ASCII.
 
 use std::borrow::Cow;
 use std::env;
 use std::ffi::OsString;
 
 /// Stands for a character that has no likeness in ASCII.
-const UNKNOWN: char = '?';
+const UNKNOWN: &str = "?";
 
-/// The text as a terminal shows it.
-pub fn shown(text: &str) -> Cow<'_, str> {
-    if is_unicode() || text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(ascii).collect())
+/// The text for a terminal.
+pub fn for_terminal(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_unicode() { Cow::Borrowed(text) } else { ascii(text).into() }
 }
 
 /// Whether terminals show UTF-8: all do whose locale does not name another character set.
@@ -29,24 +26,35 @@ fn names_unicode(set: [Option<OsString>; 3]) -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// A character of the same width, so that tables stay aligned.
-fn ascii(character: char) -> char {
+/// Says the same, though it may be longer: "at most" stays "at most".
+fn ascii(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\0'..='\x7f' => written.push(character),
+            _ => written.push_str(likeness(character)),
+        }
+    }
+    written
+}
+
+fn likeness(character: char) -> &'static str {
     match character {
-        '\0'..='\x7f' => character,
-        'µ' | 'μ' => 'u',
-        '–' | '—' | '−' | '‑' | '─' | '━' => '-',
-        '→' | '›' => '>',
-        '·' | '…' => '.',
-        '×' => 'x',
-        '≤' => '<',
-        '≥' => '>',
-        '≈' | '±' => '~',
-        '“' | '”' => '"',
-        '‘' | '’' => '\'',
-        '│' | '┃' | '├' | '┤' => '|',
-        '•' => '*',
-        '█' | '▇' | '▆' | '▅' => '#',
-        '\u{a0}' | '\u{202f}' | '\u{2009}' => ' ',
+        'µ' | 'μ' => "u",
+        '–' | '—' | '−' | '‑' | '─' | '━' => "-",
+        '→' => "->",
+        '·' => ".",
+        '…' => "...",
+        '×' => "x",
+        '≤' => "<=",
+        '≥' => ">=",
+        '≈' => "~",
+        '±' => "+/-",
+        '“' | '”' => "\"",
+        '‘' | '’' => "'",
+        '│' | '┃' => "|",
+        '•' => "*",
+        '\u{a0}' | '\u{202f}' | '\u{2009}' => " ",
         _ => UNKNOWN,
     }
 }
@@ -67,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn a_character_keeps_its_width() {
-        let text: String = "p99 434–466 µs → ≤ 1 %, größe".chars().map(ascii).collect();
-        assert_eq!(text, "p99 434-466 us > < 1 %, gr??e");
+    fn what_a_text_states_stays() {
+        let text = ascii("p99 434–466 µs ± 3 %, A → B, p ≤ 0.05, ≥ 400/s, größe");
+        assert_eq!(text, "p99 434-466 us +/- 3 %, A -> B, p <= 0.05, >= 400/s, gr??e");
     }
 }

@@ -53,7 +53,7 @@ fn write(waiting: &Receiver<Text>) {
         match text {
             // What cannot be written is lost.
             Text::Write(text) => {
-                output::tell(&text);
+                output::print_to_stderr(&text);
             }
             Text::Flush(done) => {
                 let _ = done.send(());

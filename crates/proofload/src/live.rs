@@ -85,8 +85,8 @@ impl LiveView {
     pub fn new(quiet: bool) -> Self {
         let style = match (quiet, stderr().is_terminal()) {
             (true, _) => Style::Silent,
-            (false, true) if charset::is_unicode() => Style::Redrawn,
-            (false, _) => Style::Lines,
+            (false, true) => Style::Redrawn,
+            (false, false) => Style::Lines,
         };
         let (screen, browser, pushes, run, beside, plan, said) = Default::default();
         let (trial, seen, dirty) = (TrialShown::default(), 0, false);
@@ -243,10 +243,13 @@ impl LiveView {
             self.console.flush();
             let stop = stop.clone();
             let link = self.browser.as_ref().map(|browser| browser.link.clone());
-            match Screen::start(plan, link, move || stop.request()) {
-                Ok(screen) => self.screen = Some(screen),
-                // What it can do instead is a line.
-                Err(_) => self.style = Style::Redrawn,
+            // It draws with blocks and dots.
+            let screen = charset::is_unicode()
+                .then(|| Screen::start(plan, link, move || stop.request()).ok());
+            match screen.flatten() {
+                Some(screen) => self.screen = Some(screen),
+                // What the terminal can do instead is a line.
+                None => self.style = Style::Redrawn,
             }
         }
     }

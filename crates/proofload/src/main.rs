@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let exit = match outcome {
         Ok(Ok(exit)) => exit,
         Ok(Err(problem)) => {
-            output::tell(&format!("{problem}\n"));
+            output::print_to_stderr(&format!("{problem}\n"));
             problem.exit
         }
         Err(_) => Exit::Bug,

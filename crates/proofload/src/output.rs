@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 
 use pages::terminal::Colour;
 
-use crate::charset::shown;
+use crate::charset::for_terminal;
 use crate::problem::Problem;
 
 /// The error of a write to a closed terminal, on Linux.
@@ -19,13 +19,13 @@ const EIO: i32 = 5;
 /// Errors: stdout cannot be written, for example because the disk is full
 pub fn print(text: &str) -> Result<(), Problem> {
     let mut out = stdout().lock();
-    let text = if out.is_terminal() { shown(text) } else { text.into() };
+    let text = if out.is_terminal() { for_terminal(text) } else { text.into() };
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Writes the text to stderr, unless that is a terminal that was closed.
-pub fn tell(text: &str) {
-    let text = if stderr().is_terminal() { shown(text) } else { text.into() };
+pub fn print_to_stderr(text: &str) {
+    let text = if stderr().is_terminal() { for_terminal(text) } else { text.into() };
     let _ = stderr().write_all(text.as_bytes()).and_then(|()| stderr().flush());
 }
 

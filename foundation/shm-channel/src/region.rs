@@ -30,13 +30,15 @@ pub(crate) fn make(name: &str, length: u64) -> Result<OwnedFd, Error> {
     Ok(made)
 }
 
-/// Fixes the length for good; `sole_writer` refuses every writable mapping from now on as well.
+/// Fixes the length for good; `sole_writer` refuses every writable mapping from now on as well, which needs Linux 5.1.
 pub(crate) fn seal(memory: impl AsFd, sole_writer: bool) -> Result<(), Error> {
     let mut seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    let mut doing = "sealing a region";
     if sole_writer {
         seals |= SealFlags::FUTURE_WRITE;
+        doing = "sealing a region against other writers (Linux 5.1 or later)";
     }
-    rustix::fs::fcntl_add_seals(memory, seals).map_err(while_doing("sealing a region"))
+    rustix::fs::fcntl_add_seals(memory, seals).map_err(while_doing(doing))
 }
 
 /// Whether no process can make the region shorter; a read of a shortened region would fault.

@@ -52,7 +52,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command, its program first; call it within a runtime that has its drivers on.
+    /// Starts a command, its program first.
     ///
     /// Errors: it cannot be started; that the program is not there shows as its early end
     pub fn spawn(words: &[String], stdout: Stdio) -> io::Result<Self> {

@@ -3,7 +3,8 @@
 //!
 //! The kernel reuses process ids. So a part is identified by its id and its start time, and its successor by parent
 //! and name. A process is opened (a pidfd) before it is checked and signalled: it must descend from a process that the
-//! trial started, and it must still be the intended process.
+//! trial started, and it must still be the intended process. Before Linux 5.3 there is nothing to open; then it is
+//! checked right before the signal.
 
 use std::collections::BTreeMap;
 
@@ -151,7 +152,7 @@ pub(super) fn send(leader: u32, wanted: &[Identity], signal: Signal) -> bool {
         let pid = Pid::from_raw(i32::try_from(identity.pid).ok()?)?;
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(process) => Some((*identity, pid, Some(process))),
-            // Before Linux 5.3. A number is not given again in the microseconds between check and signal.
+            // Before Linux 5.3. A number is unlikely to be given again in the milliseconds between check and signal.
             Err(Errno::NOSYS) => Some((*identity, pid, None)),
             Err(_) => None,
         }

@@ -8,7 +8,7 @@ use engine::clock::monotonic;
 use super::reports::{Kept, Reports};
 use super::state::FleetState;
 use super::{
-    ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, LOST_AFTER, Seen, ask, members, runtime,
+    ANSWER_WITHIN, Attempts, Begun, Fleet, FleetAddress, UNANSWERED_LIMIT, ask, members, runtime,
 };
 use crate::clock::Exchange;
 use crate::connection::{FleetError, RunStore, connect};
@@ -89,7 +89,10 @@ impl Fleet {
                     self.keep_time(member);
                 }
                 _ => {
-                    *member.seen() = Seen { unanswered: LOST_AFTER, ..Seen::default() };
+                    // Its clock is known from before.
+                    let mut seen = member.seen();
+                    (seen.at, seen.unanswered) = (0, UNANSWERED_LIMIT);
+                    drop(seen);
                     absent.push(member.share.number);
                 }
             }

@@ -21,7 +21,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     }
     let experiment = load_file(&args.experiment, &args.plan)?.experiment;
     if let Some(warned) = experiment.warned(Colour::Off) {
-        output::tell(&format!("{warned}\n\n"));
+        output::print_to_stderr(&format!("{warned}\n\n"));
     }
     let plan = experiment.plan;
     output::print(&plan.describe())?;
@@ -60,7 +60,7 @@ fn check_script(args: &CheckArgs) -> Result<Exit, Problem> {
         .map_err(|problems| Problem::experiment(render(name, &text, &problems, Colour::Off)))?;
     if !warnings.is_empty() {
         let warned = Sources::new(name.as_str(), text.as_str()).warn(&warnings, Colour::Off);
-        output::tell(&format!("{}\n\n", printable_lines(&warned)));
+        output::print_to_stderr(&format!("{}\n\n", printable_lines(&warned)));
     }
     let count = match warnings.len() {
         0 => "no warning".to_owned(),

@@ -182,5 +182,5 @@ fn say(made: &str, draft: &Draft, name: &str, written: &str) {
     if !variables.is_empty() {
         text.push_str(&format!("set before a run: {}\n", variables.join(", ")));
     }
-    output::tell(&text);
+    output::print_to_stderr(&text);
 }

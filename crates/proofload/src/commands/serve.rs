@@ -42,7 +42,10 @@ fn list(systems: &Systems) -> Result<Exit, Problem> {
                 text += &format!("{name:<width$}  {about} ({program})\n");
             }),
             Err(why) => {
-                output::tell(&format!("note: {} cannot be asked: {why}\n", one.program.display()));
+                output::print_to_stderr(&format!(
+                    "note: {} cannot be asked: {why}\n",
+                    one.program.display()
+                ));
             }
         }
     }

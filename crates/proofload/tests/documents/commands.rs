@@ -14,10 +14,17 @@ use crate::programs;
 const ABREAST: usize = 4;
 
 /// Blocks that are not executed: page, beginning, reason.
-const ELSEWHERE: &str = include_str!("elsewhere.txt");
+const NOT_EXECUTED: &str = include_str!("not_executed.txt");
+
+/// What is not performed in a block that is executed; see `terminal.sh`.
+const CHECKED_ONLY: &str = "\
+Commands of pages, as a test executes them. In their place, `make` and `cargo` only check that there is what they would
+build or run, other load tools print a sample, and experiments of this repository are checked: a test runs each of them.
+
+";
 
 /// Commands that go on until they are ended.
-const SERVERS: [&str; 4] = ["proofload serve", "nats-server", "redis-server", "curl -sN"];
+const LONG_RUNNING: [&str; 4] = ["proofload serve", "nats-server", "redis-server", "curl -sN"];
 
 #[test]
 fn commands_of_pages_work() {
@@ -72,10 +79,10 @@ fn flags_that_pages_name_exist() {
 /// A reason that no page needs is removed.
 #[test]
 fn what_is_not_executed_is_on_its_page() {
-    for [page, start, _] in elsewhere() {
+    for [page, start, _] in not_executed() {
         let text = std::fs::read_to_string(root().join(page)).expect(page);
-        let is_there = commands(&text).iter().any(|fence| fence.text.starts_with(start));
-        assert!(is_there, "{page} has no block that begins with {start}");
+        let many = commands(&text).iter().filter(|fence| fence.text.starts_with(start)).count();
+        assert_eq!(many, 1, "blocks of {page} that begin with {start}");
     }
 }
 
@@ -118,8 +125,8 @@ fn commands(text: &str) -> Vec<Fence<'_>> {
     fences(text).into_iter().filter(|fence| ["sh", "python"].contains(&fence.language)).collect()
 }
 
-fn elsewhere() -> impl Iterator<Item = [&'static str; 3]> {
-    ELSEWHERE.lines().map(|line| {
+fn not_executed() -> impl Iterator<Item = [&'static str; 3]> {
+    NOT_EXECUTED.lines().map(|line| {
         let parts: Vec<_> = line.split(" | ").map(str::trim).collect();
         parts.try_into().expect("page | beginning | reason")
     })
@@ -127,7 +134,7 @@ fn elsewhere() -> impl Iterator<Item = [&'static str; 3]> {
 
 /// Why this block is not executed, if it is not.
 fn reason(page: &str, text: &str) -> Option<&'static str> {
-    let mut of_page = elsewhere().filter(|[name, ..]| *name == page);
+    let mut of_page = not_executed().filter(|[name, ..]| *name == page);
     of_page.find(|[_, start, _]| text.starts_with(start)).map(|[.., why]| why)
 }
 
@@ -146,7 +153,7 @@ fn execute(page: &Page) -> Option<String> {
             "--fork",
             "--kill-child",
         ])
-        .args(["bash", ".commands"])
+        .args(["timeout", "300", "bash", ".commands"])
         .current_dir(&folder)
         .env("ROOT", root())
         .env("PAGE", &page.name)
@@ -162,7 +169,7 @@ fn execute(page: &Page) -> Option<String> {
 
 /// Which blocks were executed, and why others were not.
 fn list(pages: &[Page]) -> String {
-    let mut list = String::new();
+    let mut list = String::from(CHECKED_ONLY);
     for page in pages {
         for fence in commands(&page.text) {
             let line = format!("{}:{}", page.name, fence.line);
@@ -194,7 +201,7 @@ fn folder(page: &Page) -> PathBuf {
 /// What is executed, in order: what the reader has before, then files and commands of the page.
 fn script(page: &Page, folder: &Path) -> String {
     let here = "$ROOT/crates/proofload/tests/documents";
-    let mut script = format!("source \"{here}/terminal.sh\"\nsource \"{here}/before.sh\"\n");
+    let mut script = format!("source \"{here}/terminal.sh\"\nsource \"{here}/setup.sh\"\n");
     for fence in fences(&page.text) {
         let place = format!("{}:{}", page.name, fence.line);
         if let Some(file) = fence.file.filter(|file| file.contains('.')) {
@@ -220,7 +227,7 @@ fn script(page: &Page, folder: &Path) -> String {
 fn as_here(commands: &str) -> String {
     let own = commands.replace("/tmp/", "./").replace("/var/lib/", "./");
     let line = |line: &str| {
-        let serves = SERVERS.iter().any(|server| line.starts_with(server));
+        let serves = LONG_RUNNING.iter().any(|server| line.starts_with(server));
         let kept = line.split(" # ").next().unwrap_or(line).trim_end();
         let waited = kept.strip_suffix('&').filter(|_| serves).unwrap_or(line);
         format!("{waited}\n")

@@ -37,11 +37,18 @@ serving() {
 # The value of the flag --listen among these words.
 listen() { grep --only-matching --perl-regexp -- '--listen \K\S+' <<<"$*" || echo "${*:2:1}"; }
 
-# Runs are rehearsed, and what they find is not the question here: they must leave a report.
-reported() {
+# What a run finds is not the question here: passed, missed or undecided.
+decided() {
     local code=0
     "$@" || code=$?
     [[ $code == [013] ]]
+}
+
+# The same, and it must leave a report.
+reported() {
+    decided "$@" >"$terminals/report" || return
+    cat "$terminals/report"
+    [[ " $* " == *" --json - "* ]] || [[ -s $(sed -n 's/^report  //p' "$terminals/report") ]]
 }
 
 # The words, and these flags with their values unless they are among them.
@@ -60,7 +67,7 @@ proofload() {
         "serve "[a-z]*) serving "$(listen "$@")" '^\{' env proofload "$@" ;;
         "agent "*) serving "agent $BASHPID" 'waiting' env proofload "$@" ;;
         # Each of them is run by a test of its own.
-        "run experiments/"*) command proofload check "$2" ;;
+        "run experiments/"*) command proofload check "${@:2}" ;;
         "run --resume") reported command proofload "$@" ;;
         "run "*)
             local flags=()
@@ -70,10 +77,10 @@ proofload() {
             ;;
         "capacity "*)
             # shellcheck disable=SC2046
-            reported command proofload "$@" --quiet --from 300/s --max 400/s --warm-up 0s \
+            decided command proofload "$@" --quiet --from 300/s --max 400/s --warm-up 0s \
                 $(with "$*" --trial 1s --longest 1s --narrow 1 --confirm 0)
             ;;
-        "compare "*) reported command proofload "$@" ;;
+        "compare "*) decided command proofload "$@" ;;
         # A page may show several imports to one file, which would be refused.
         "import "*)
             [[ $* != *" --out "* ]] || rm -f "$(basename "${*: -1}" .toml)".{toml,requests.txt,offsets.csv}
@@ -96,15 +103,16 @@ curl() {
     if [[ " $* " == *" -sN "* ]]; then serving stream '^:' env curl "$@"; else command curl --fail-with-body "$@"; fi
 }
 
-# What would build for minutes: only whether there is what it would build.
+# What would build for minutes: only whether there is what it would build or run.
 make() { for task; do command make --directory "$ROOT" --dry-run "$task" >/dev/null; done; }
 cargo() {
-    local given=
+    local given='' folder='*/*'
     for word; do
         case $given in
             --path) [[ -e $ROOT/$word/src/main.rs ]] ;;
-            --example) compgen -G "$ROOT/*/*/examples/$word*" >/dev/null ;;
-            --test) compgen -G "$ROOT/*/*/tests/$word*" >/dev/null ;;
+            -p) compgen -G "$ROOT/*/$word/Cargo.toml" >/dev/null && folder="*/$word" ;;
+            --example) compgen -G "$ROOT/$folder/examples/$word*" >/dev/null ;;
+            --test) compgen -G "$ROOT/$folder/tests/$word*" >/dev/null ;;
         esac || { echo "there is no $word" >&2; return 1; }
         given=$word
     done

@@ -14,10 +14,8 @@ use std::thread;
 use serde_json::Value;
 
 use crate::lab::server::{Served, bundled};
-use crate::lab::{Lab, PROOFLOAD, Ran};
+use crate::lab::{Lab, PROOFLOAD};
 use client::{Client, ask};
-
-const PAGE: &str = include_str!("../../../../systems/mail/README.md");
 
 /// Messages to accept before the server is killed.
 const ACCEPTED: usize = 200;
@@ -163,27 +161,4 @@ fn a_full_disk_is_told_and_leaves_nothing_behind() {
     let (status, _) = ask(&http, "DELETE", "/messages");
     assert_eq!(status, 200);
     assert_eq!(client.send(&content(1, 7)), Some(250), "there is room again");
-}
-
-/// The Python on the page, with the addresses of this server instead of those of the page.
-fn python(ready: &Value) -> String {
-    let (_, rest) = PAGE.split_once("```python\n").expect("a program in Python");
-    let (program, _) = rest.split_once("```").expect("its end");
-    let http = address(ready, "http");
-    let smtp = address(ready, "smtp");
-    let (_, port) = smtp.split_once(':').expect("host and port");
-    assert!(program.contains("127.0.0.1:8025") && program.contains("2525"), "{program}");
-    program.replace("127.0.0.1:8025", &http).replace("2525", port)
-}
-
-#[test]
-fn the_program_on_the_page_sends_and_finds_its_message() {
-    let _lab = Lab::new();
-    let (_served, ready) = bundled("mail", &[]);
-    let ran = Command::new("python3").args(["-c", &python(&ready)]).output().expect("python3");
-    let ran = Ran::from(ran);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "found it\n"), "{}", ran.stderr);
-    let (status, body) = ask(&address(&ready, "http"), "GET", "/counts");
-    let counts: Value = serde_json::from_slice(&body).expect("counts in JSON");
-    assert_eq!((status, &counts["messages"]), (200, &Value::from(1)));
 }

@@ -10,7 +10,7 @@ use record::summary::{Burstiness, Replay, TrialSummary};
 use stats::burstiness::{ScaleChange, changes};
 
 use crate::lab::server::Truth;
-use crate::lab::{Lab, PROOFLOAD, assert_accounting, finding, only_trial};
+use crate::lab::{Lab, assert_accounting, finding, only_trial};
 use processes::{BIN, Process, SECOND, counts, modelled};
 
 /// Seconds of each log: twenty intervals of a second, or, in `make proof`, of twenty seconds.
@@ -133,40 +133,6 @@ fn bursts_that_wait_for_a_connection_are_called_out() {
     let seen = replayed.changes();
     let tenth = seen.iter().find(|one| one.scale_ns == SECOND / 10).expect("a scale");
     assert!(tenth.change < -0.1, "{tenth:?}");
-}
-
-/// Its runs take a minute each, and are checked alone.
-#[test]
-fn the_commands_of_the_guide_work() {
-    const PAGE: &str = include_str!("../../../../docs/guide/replay-a-log.md");
-    let lab = Lab::new();
-    let truth = Truth::start(&["mode=none"]);
-    let blocks = PAGE.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines: Vec<&str> = blocks.flat_map(str::lines).collect();
-    let (log, rest) = lines.split_first().expect("commands");
-    assert_eq!(lab.shell(log).code, 0);
-    let (mut tried, mut runs) = (0, 0);
-    for line in rest.iter().filter(|line| line.contains("replay.toml")) {
-        let line = line.replace("127.0.0.1:8080", &truth.http);
-        // Only `run` has a folder of its own.
-        let (command, folder) = line.split_once(" --out ").unwrap_or((&line, ""));
-        let command = match command.replace("proofload run", "proofload check") {
-            check if check != command => check,
-            _ => line.clone(),
-        };
-        runs += u32::from(!folder.is_empty() && command != line);
-        let ran = lab.shell(&command.replacen("proofload", PROOFLOAD, 1));
-        assert_eq!(ran.code, 0, "{command}: {ran:?}");
-        let says = match () {
-            () if command.contains("import") => "1200 requests in 1m from access.log",
-            () if command.contains("--try") => "succeeded",
-            () if command.contains("scale") => "200 % of the recorded ones, superposed",
-            () => "1 trial",
-        };
-        assert!(format!("{ran:?}").contains(says), "{command}: {ran:?}");
-        tried += 1;
-    }
-    assert_eq!((tried, runs), (4, 2));
 }
 
 /// Half of the requests, as the plan, the report and the target say.

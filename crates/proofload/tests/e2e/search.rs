@@ -34,22 +34,6 @@ fn the_program_on_the_page_ingests_and_finds_its_rows() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "found it\n"), "{}", ran.stderr);
 }
 
-/// Every command with curl on the page, in order, in a shell that stops at the first failure.
-#[test]
-fn the_commands_on_the_page_work() {
-    let lab = Lab::new();
-    let (_served, ready) = bundled("search", &["workers=200"]);
-    let blocks =
-        PAGE.split("```sh\n").skip(1).map(|rest| rest.split("```").next().expect("an end"));
-    let script: String = blocks.filter(|block| block.contains("curl")).collect();
-    assert!(script.contains("/v1/matrix/search") && script.contains("/v1/workers"), "{script}");
-    let script = script.replace("127.0.0.1:8080", &address(&ready, "http"));
-    // `-f` turns an error status into a failure.
-    let ran = lab.shell(&format!("set -e\n{}", script.replace("curl -s", "curl -sf")));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("\"results\":[{\"id\":\"w-"), "{}", ran.stdout);
-}
-
 #[test]
 fn what_is_told_at_the_start_is_what_holds() {
     let _lab = Lab::new();

@@ -357,6 +357,17 @@ fn an_agent_that_is_frozen_until_it_is_lost_ends_when_it_goes_on() {
     assert_eq!(ran.code, 0, "the run is over for it: {ran:?}");
 }
 
+/// An agent is lost after ten seconds of silence; in these twelve, nobody could answer.
+#[test]
+fn nats_is_away_for_longer_than_agents_may_be_silent_and_none_is_lost() {
+    let mut stage = Stage::new();
+    stage.await_phase("measure");
+    stage.nats.kill();
+    thread::sleep(Duration::from_secs(12));
+    stage.nats.start_again();
+    stage.ends_whole();
+}
+
 /// An agent is lost after ten seconds of silence; these twelve are the coordinator's own.
 #[test]
 fn a_coordinator_that_is_frozen_loses_no_agent() {

@@ -66,7 +66,9 @@ fn what_agents_have_reported_is_enough_when_they_are_gone() {
     }
     let (summary, _) = ended(&lab, resume(&lab, &nats), Vec::new());
     assert!(finding(&summary, "agent-lost").is_none(), "{:?}", summary.findings);
-    all_is_there(&lab, only_trial(&summary));
+    let trial = only_trial(&summary);
+    assert!(trial.agents.iter().all(|agent| agent.facts.start_error_ns.is_some()), "{trial:?}");
+    all_is_there(&lab, trial);
 }
 
 #[test]

@@ -66,8 +66,11 @@ export default function () { http.get("http://127.0.0.1:8080/"); }
         ;;
     docs/guide/packages.md) proofload run home.toml --out runs/20261121T101500Z-home-page >/dev/null ;;
     docs/guide/resume.md)
-        timeout --signal INT 2 proofload run home.toml --set load.duration=60s --quiet \
-            --out runs/20261121T101500Z-front >/dev/null || true
+        run=runs/20261121T101500Z-front
+        env proofload run home.toml --set load.duration=5s --quiet --out "$run" >/dev/null &
+        until grep --quiet --no-messages '"phase":"measure"' "$run/trials/001/events.jsonl"; do sleep 0.1; done
+        kill -INT $!
+        builtin wait $! || true
         ;;
     docs/reference/summary.md) proofload run home.toml --json summary.json >/dev/null ;;
     systems/edge/proxy.md)
