@@ -30,7 +30,6 @@ pub use launcher::Launcher;
 pub use observation::{Observation, Observed};
 pub use ready::ReadyLine;
 pub use running::{Death, Processes};
-pub use scratch::Scratch;
 pub use wall_clock::clock_bound_ns;
 
 pub(crate) use thread_scheduling::{become_fifo, become_nice};

@@ -1,11 +1,10 @@
 //! `proofload agent`: performs a share of the run of a coordinator on another machine.
 
-use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::clock::monotonic;
-use engine::process::{Launcher, Scratch};
+use engine::process::Launcher;
 use engine::selfcheck::{self, Identity};
 use engine::trial::{Setup, Start, TrialOutput};
 use fleet::agent::{AgentLink, Order, Received};
@@ -19,6 +18,7 @@ use plan::units::parse_duration;
 use record::TrialFacts;
 use record::summary::Placement;
 use serde_json::to_vec;
+use tempfile::TempDir;
 
 use crate::capacity_search::with_load;
 use crate::cli::AgentArgs;
@@ -117,7 +117,7 @@ fn await_order(link: &AgentLink, within: Duration, stop: &engine::StopSignal) ->
 /// Loads the plan as the coordinator did.
 ///
 /// Errors: its files cannot be written here, or the plan is another one here
-fn take(task: &Task, received: &Received, scratch: &Scratch) -> Result<LoadedExperiment, Problem> {
+fn take(task: &Task, received: &Received, scratch: &TempDir) -> Result<LoadedExperiment, Problem> {
     unpack(scratch.path(), &received.files).map_err(Problem::environment)?;
     std::env::set_current_dir(scratch.path()).map_err(|error| {
         Problem::environment(format!("cannot go to {}: {error}", scratch.path().display()))
@@ -315,13 +315,10 @@ impl Drop for Relay {
 }
 
 /// A folder for the files of a run, which goes away with it; files of an experiment may hold secrets.
-fn scratch() -> Result<Scratch, Problem> {
+fn scratch() -> Result<TempDir, Problem> {
     let root = std::env::temp_dir();
-    let made = Scratch::new(&root, "proofload-agent").and_then(|scratch| {
-        let private = std::fs::Permissions::from_mode(0o700);
-        std::fs::set_permissions(scratch.path(), private)?;
-        Ok(scratch)
-    });
+    // Nobody else may look into it.
+    let made = tempfile::Builder::new().prefix("proofload-agent-").tempdir();
     made.map_err(|error| {
         Problem::environment(format!("cannot make a folder in {}: {error}", root.display()))
     })
