@@ -9,6 +9,11 @@ SHELL       := /bin/bash
 # Servers and browsers of Debian stand outside a user's path.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
+# What is built once needs no preparation for the next build.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
+
 DEMO ?= experiments/registry.toml
 
 # All tests. The first two mostly wait for clocks and processes, so they run beside the others.
