@@ -72,7 +72,7 @@ fn on_a_kernel_of_2018_a_run_and_its_systems_work() {
     let fault = lab.read("run/trials/001/events.jsonl");
     let fault = fault.lines().find(|line| line.contains("\"fault\"")).expect("the kill");
     assert!(fault.contains("\"failed\":null"), "{fault}");
-    let doctor = without("new", &["doctor"]);
+    let doctor = without_in(&lab, "new", &["doctor"]);
     assert_eq!((doctor.code, doctor.stderr.as_str()), (0, ""));
 }
 
