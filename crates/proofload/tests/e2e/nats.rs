@@ -231,7 +231,7 @@ fn nats_is_reached_over_tls() {
         assert!(trial.total.spans["tls"].count > 0);
         std::fs::remove_dir_all(lab.path("run")).expect("the run");
     }
-    let plain = Broker::nats_with(&Lab::new(), &[]);
+    let plain = Broker::nats_with(&lab, &[]);
     let insists = operation("publish", "publish = \"a\", token = \"s3cret\", tls = \"always\"");
     lab.write("plain.toml", &experiment(&plain.url(), "", &insists));
     let tried = lab.proofload(&["check", "plain.toml", "--try"]);
