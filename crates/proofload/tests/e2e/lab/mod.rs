@@ -18,6 +18,7 @@ pub mod server;
 pub mod terminal;
 pub mod witness;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +41,11 @@ fn proofload() -> Command {
 /// All tests hold it shared; tests that compare times hold it exclusively.
 static BENCH: RwLock<()> = RwLock::new(());
 
+thread_local! {
+    /// Whether this test holds it.
+    static HELD: Cell<bool> = const { Cell::new(false) };
+}
+
 /// A folder that goes away with the test.
 #[derive(Debug)]
 pub struct Lab {
@@ -52,6 +58,16 @@ pub struct Lab {
 enum Place {
     Shared(RwLockReadGuard<'static, ()>),
     Alone(RwLockWriteGuard<'static, ()>),
+    /// A further lab of a test that holds the bench.
+    Second,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !matches!(self, Self::Second) {
+            HELD.set(false);
+        }
+    }
 }
 
 /// The result of running the binary.
@@ -65,12 +81,18 @@ pub struct Ran {
 impl Lab {
     /// Runs alongside other tests.
     pub fn new() -> Self {
+        // A thread that waits for a second place while a test wants to be alone would wait for ever.
+        if HELD.get() {
+            return Self::at(Place::Second);
+        }
+        HELD.set(true);
         // A failed test elsewhere does not affect this one.
         Self::at(Place::Shared(BENCH.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Runs alone: no other test of this suite runs meanwhile.
     pub fn alone() -> Self {
+        assert!(!HELD.replace(true), "this test has a lab already, which is not alone");
         Self::at(Place::Alone(BENCH.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
