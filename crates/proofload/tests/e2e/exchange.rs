@@ -64,7 +64,8 @@ fn producer(ready: &Value) -> Pid {
 fn each_way_gives_the_records_and_the_nonce_back() {
     let _lab = Lab::new();
     for reencode in ["reencode=true", "reencode=false"] {
-        let (_served, ready) = bundled("exchange", &[reencode]);
+        // In a debug build on a busy machine 16 MiB need more than the default of two seconds.
+        let (_served, ready) = bundled("exchange", &[reencode, "deadline=60s"]);
         let http = address(&ready, "http");
         for (number, way) in WAYS.into_iter().enumerate() {
             let nonce = format!("{:016x}", 0xfedc_0000 + number);
@@ -296,7 +297,8 @@ fn race(http: &str, many: u64) -> (usize, usize) {
 #[test]
 fn one_file_for_all_gives_wrong_content_to_requests_at_once() {
     let _lab = Lab::new();
-    let (_served, ready) = bundled("exchange", &["file_race=true", "race_hold=200ms", "users=2"]);
+    let settings = ["file_race=true", "race_hold=200ms", "users=2", "deadline=60s"];
+    let (_served, ready) = bundled("exchange", &settings);
     let http = address(&ready, "http");
     for _ in 0..3 {
         assert_eq!(exchange(&http, "shm", 9).0, 200, "one at a time there is no race");
