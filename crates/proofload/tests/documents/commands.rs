@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fences::{Fence, fences, root};
-use crate::programs;
+use crate::fences::{Fence, fences};
+use crate::{programs, root};
 
 /// Pages whose commands are executed at the same time: they mostly wait.
 const ABREAST: usize = 4;

@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fences::{fences, root};
+use fences::blocks;
 
 mod commands;
+#[path = "../fences/mod.rs"]
 mod fences;
 #[path = "../programs/mod.rs"]
 mod programs;
@@ -20,8 +21,8 @@ fn experiments_in_documents_are_sound() {
     programs::ready();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("a page can be read");
-        if let Some(proto) = fences(&text).iter().find(|fence| fence.language == "proto") {
-            std::fs::write(folder.join("shop.proto"), proto.text).expect("a file can be written");
+        if let Some(proto) = blocks(&text, "proto").next() {
+            std::fs::write(folder.join("shop.proto"), proto).expect("a file can be written");
         }
         for experiment in experiments(&text) {
             checked += 1;
@@ -57,6 +58,11 @@ fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
 }
 
 /// The README and every page of the guide.
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
+}
+
 fn pages() -> Vec<PathBuf> {
     let guide = std::fs::read_dir(root().join("docs/guide")).expect("the guide can be listed");
     let mut pages: Vec<_> =
@@ -67,7 +73,5 @@ fn pages() -> Vec<PathBuf> {
 
 /// Complete experiments in blocks fenced as TOML.
 fn experiments(page: &str) -> impl Iterator<Item = &str> {
-    let blocks = fences(page).into_iter().filter(|fence| fence.language == "toml");
-    let texts = blocks.map(|fence| fence.text);
-    texts.filter(|block| block.contains("[load]") && block.contains("[[operation]]"))
+    blocks(page, "toml").filter(|block| block.contains("[load]") && block.contains("[[operation]]"))
 }

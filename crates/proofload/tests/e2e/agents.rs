@@ -5,6 +5,7 @@ use rustix::process::Signal;
 
 use std::process::{Command, Stdio};
 
+use crate::fences::blocks;
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
 use crate::lab::server::{Served, Truth, free_port, truth};
@@ -469,8 +470,8 @@ fn a_lost_agent_is_not_replaced_and_ends_no_other() {
 fn kubernetes_accepts_what_the_guide_prints() {
     let lab = Lab::new();
     let page = std::fs::read_to_string(repository("docs/guide/kubernetes.md")).expect("the page");
-    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    assert_eq!(blocks.map(|block| kubernetes_accepts(&lab, block)).count(), 2);
+    let accepted = blocks(&page, "yaml").map(|block| kubernetes_accepts(&lab, block));
+    assert_eq!(accepted.count(), 2);
 }
 
 fn kubernetes_accepts(lab: &Lab, objects: &str) {

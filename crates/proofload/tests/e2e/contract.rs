@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::fences::blocks;
 use crate::lab::process::pid;
 use crate::lab::server::{Served, ready_line};
 use crate::lab::{Lab, Ran, assert_accounting, assert_measured, only_trial, repository};
@@ -42,8 +43,7 @@ const LOAD: &str = "[load]\nrate = \"100/s\"\nduration = \"1s\"\nwarm_up = \"0s\
 fn the_example_on_the_page_is_the_file() {
     let page = fs::read_to_string(repository("docs/reference/system-contract.md")).expect("a page");
     let file = fs::read_to_string(repository("examples/proofload-hello")).expect("a program");
-    let shown = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
-    assert_eq!(shown, Some(&*file));
+    assert_eq!(blocks(&page, "python").next(), Some(&*file));
     assert!(file.lines().count() <= 50, "it fits on a screen");
 }
 
@@ -56,7 +56,7 @@ fn the_example_is_listed_checked_and_run_like_a_system_of_ours() {
     let line = line.unwrap_or_else(|| panic!("{listed:?}"));
     assert!(line.ends_with("answers every request with a greeting (proofload-hello)"), "{line}");
     let page = fs::read_to_string(repository("docs/reference/system-contract.md")).expect("a page");
-    let experiment = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let experiment = blocks(&page, "toml").next();
     let experiment =
         experiment.expect("an experiment").replace("\"10s\"", "\"1s\"\nwarm_up = \"0s\"");
     lab.write("hello.toml", &experiment);

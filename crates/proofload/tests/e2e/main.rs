@@ -18,6 +18,8 @@ mod edge;
 mod exchange;
 mod exports;
 mod faults;
+#[path = "../fences/mod.rs"]
+mod fences;
 mod formats;
 mod front;
 mod grpc;

@@ -244,6 +244,31 @@ fn a_release_sets_the_version_everywhere_and_dates_the_changelog() {
     }
 }
 
+/// Cargo's packages name the target in words that zig does not know.
+#[test]
+fn c_for_another_machine_is_compiled_by_zig_with_words_that_it_knows() {
+    let lab = Lab::new();
+    script(&lab.path("zig"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    let program = r#"
+import pathlib, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+import dist
+dist.ZIG = pathlib.Path(sys.argv[2])
+tools = dist.compiler("s390x-unknown-linux-musl", "s390x_unknown_linux_musl")
+for tool in sorted(tools):
+    print(tool, flush=True)
+    subprocess.run([tools[tool], "--target=s390x-unknown-linux-musl", "-c", "a b.c", ""], check=True)
+"#;
+    let mut command = Command::new("python3");
+    command.args(["-B", "-c", program]).arg(repository("packaging")).arg(lab.path("zig"));
+    command.env_remove("CC_s390x_unknown_linux_musl");
+    let expected = "\
+        AR_s390x_unknown_linux_musl\n-m\nziglang\nar\n-c\na b.c\n\n\
+        CC_s390x_unknown_linux_musl\n-m\nziglang\ncc\n-target\ns390x-linux-musl\n\
+        -fno-sanitize=all\n-c\na b.c\n\n";
+    assert_eq!(run(&mut command), expected);
+}
+
 fn the_image_is_read_as_an_oci_archive_and_as_one_of_docker(made: &Made) {
     let lab = Lab::new();
     let image = made.artefact("proofload-", "-image.tar");

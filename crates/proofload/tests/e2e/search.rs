@@ -11,6 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::fences::blocks;
 use crate::lab::server::bundled;
 use crate::lab::{Lab, Ran};
 use asking::{address, ask, json_of, search};
@@ -19,8 +20,7 @@ const PAGE: &str = include_str!("../../../../systems/search/README.md");
 
 /// The Python code on the page, with this server's address instead of the page's.
 fn python(ready: &Value) -> String {
-    let (_, rest) = PAGE.split_once("```python\n").expect("a program in Python");
-    let (program, _) = rest.split_once("```").expect("its end");
+    let program = blocks(PAGE, "python").next().expect("a program in Python");
     assert!(program.contains("127.0.0.1:8080"), "{program}");
     program.replace("127.0.0.1:8080", &address(ready, "http"))
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fences::blocks;
 use super::source::{Source, has_word, sources};
 use super::tree::{Problem, Tree, key_line};
 
@@ -64,7 +65,7 @@ fn member(folder: &str, manifest: &str) -> Option<Member> {
 
 /// The lines `a -> b, c` of the diagram.
 fn drawing(text: &str) -> Option<Vec<(String, Vec<String>)>> {
-    let block = text.split("```edges\n").nth(1)?.split("```").next()?;
+    let block = blocks(text, "edges").next()?;
     let lines = block.lines().filter_map(|line| line.split_once("->"));
     let names = |to: &str| to.split(',').map(|name| name.trim().to_owned()).collect();
     Some(lines.map(|(from, to)| (from.trim().to_owned(), names(to))).collect())

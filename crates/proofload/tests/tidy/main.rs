@@ -6,6 +6,8 @@
 //! tree. Not here: what the compiler and clippy already refuse.
 
 mod edges;
+#[path = "../fences/mod.rs"]
+mod fences;
 mod habits;
 mod manifests;
 mod paths;

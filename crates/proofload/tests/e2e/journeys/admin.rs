@@ -4,6 +4,7 @@
 
 use super::application::{Application, applications, python, python_output};
 use super::{assert_counted, failures, only_journey, proof, step, visit};
+use crate::fences::blocks;
 use crate::lab::nginx::nginx_listening;
 use crate::lab::{Lab, only_trial};
 use crate::peers::self_signed;
@@ -88,8 +89,7 @@ const TIMES: &str = "\"p95 < 2s\", ";
 
 /// The guide's file with this load, with users who hardly pause.
 fn experiment(load: &str) -> String {
-    let files = GUIDE.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let mut whole = files.filter(|file| file.starts_with("title"));
+    let mut whole = blocks(GUIDE, "toml").filter(|file| file.starts_with("title"));
     let file = whole.next().expect("the guide has a whole file");
     let parts = [LOAD, TIMES, PAUSES[0], PAUSES[1]];
     parts.iter().for_each(|part| assert!(file.contains(part), "{part}"));

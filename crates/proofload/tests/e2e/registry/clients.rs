@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::fences::blocks;
 use crate::lab::brokers::Broker;
 use crate::lab::server::{Served, bundled};
 use crate::lab::{Lab, Ran, repository};
@@ -81,9 +82,8 @@ fn the_receiver_on_the_page_takes_and_acknowledges_over_nats() {
 
 /// The program on the page that imports this package.
 fn example(package: &str) -> String {
-    let programs = PAGE.split("```python\n").skip(1).map(|rest| rest.split("```").next());
     let import = format!("import asyncio, json, {package}\n");
-    let program = programs.flatten().find(|program| program.starts_with(&import));
+    let program = blocks(PAGE, "python").find(|program| program.starts_with(&import));
     program.expect("a program that imports it").to_owned()
 }
 

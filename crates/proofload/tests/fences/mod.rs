@@ -1,7 +1,5 @@
 //! Blocks of pages: what stands between lines of three backticks.
 
-use std::path::{Path, PathBuf};
-
 /// A block.
 pub struct Fence<'a> {
     /// What it is written in, such as `sh`.
@@ -36,9 +34,9 @@ pub fn fences(page: &str) -> Vec<Fence<'_>> {
     fences
 }
 
-/// The folder of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
+/// What the blocks of a page in this language hold, in order.
+pub fn blocks<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    fences(page).into_iter().filter(move |fence| fence.language == language).map(|fence| fence.text)
 }
 
 #[test]
