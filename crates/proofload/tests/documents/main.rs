@@ -57,12 +57,12 @@ fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
     }
 }
 
-/// The README and every page of the guide.
 /// The folder of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
 }
 
+/// The README and every page of the guide.
 fn pages() -> Vec<PathBuf> {
     let guide = std::fs::read_dir(root().join("docs/guide")).expect("the guide can be listed");
     let mut pages: Vec<_> =

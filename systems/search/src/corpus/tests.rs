@@ -1,5 +1,7 @@
 use std::collections::HashSet;
 
+use hnsw::{Graph, Shape};
+
 use super::*;
 use crate::embed::hashed::Hashed;
 
@@ -7,16 +9,19 @@ use crate::embed::hashed::Hashed;
 /// comes after it.
 fn planted(rows_there: u64, count: u64) -> (u64, f32) {
     let hashed = Hashed::new(256, 0).unwrap();
-    let all: Vec<_> =
-        rows(SEED, 0..rows_there).map(|row| hashed.vector(&row.text).unwrap()).collect();
+    // It is compiled with optimisation, and multiplies as the service does. Nothing is linked.
+    let all = Graph::new(Shape { dimension: 256, m: 2, ef_construction: 1 });
+    for (row, node) in rows(SEED, 0..rows_there).zip(0..) {
+        all.put(node, hashed.vector(&row.text).unwrap().into());
+    }
     let (mut missed, mut closest) = (0, f32::MAX);
     for planted in queries(SEED, count, rows_there) {
         let query = hashed.vector(&planted.query).unwrap();
-        let number: usize = planted.id[2..].parse().unwrap();
-        let score = |row: &Vec<f32>| row.iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
-        let own = score(&all[number]);
-        let others = all.iter().enumerate().filter(|(other, _)| *other != number);
-        let best = others.map(|(_, row)| score(row)).fold(f32::MIN, f32::max);
+        let number: u32 = planted.id[2..].parse().unwrap();
+        let score = |row| all.score(row, &query).unwrap();
+        let own = score(number);
+        let others = (0..rows_there as u32).filter(|other| *other != number);
+        let best = others.map(score).fold(f32::MIN, f32::max);
         missed += u64::from(best >= own);
         closest = closest.min(own - best);
     }
@@ -25,9 +30,9 @@ fn planted(rows_there: u64, count: u64) -> (u64, f32) {
 
 #[test]
 fn a_planted_row_is_the_nearest_of_all() {
-    let mut sizes = vec![(200, 1_000), (10_000, 200)];
+    let mut sizes = vec![(200, 1_000), (10_000, 1_000)];
     if std::env::var_os("PROOFLOAD_PROOF").is_some() {
-        sizes.extend([(10_000, 1_000), (100_000, 1_000), (1_000_000, 200)]);
+        sizes.extend([(100_000, 1_000), (1_000_000, 200)]);
     }
     for (rows_there, count) in sizes {
         let (missed, closest) = planted(rows_there, count);
