@@ -14,8 +14,6 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 
-DEMO ?= experiments/registry.toml
-
 # All tests. The first two mostly wait for clocks and processes, so they run beside the others.
 TESTS := e2e experiments unit
 
@@ -24,8 +22,8 @@ TESTS := e2e experiments unit
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build, run the demo experiment, print the path of its report (needs cargo and cc)
-	@scripts/demo $(DEMO)
+demo: ## build, run experiments/demo.toml, print the path of its report (needs cargo and cc)
+	@scripts/demo
 
 test: ## everything that must hold before a change is merged (installs what it lacks on Debian)
 	@scripts/prerequisites
@@ -69,7 +67,7 @@ dist: ## what is published, in dist/: archives, packages, a wheel, an image, an 
 
 site: ## the documentation as a searchable site with reports of real runs, in site/
 	@scripts/prerequisites site
-	@cargo build --profile demo --locked --quiet -p proofload -p truth
+	@cargo build --release --locked --quiet -p proofload -p truth
 	@python3 -B packaging/site.py
 
 prerequisites: ## what the tests need of the system, installed if missing

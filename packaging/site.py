@@ -33,7 +33,7 @@ EXAMPLES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "site", help="the folder, made anew")
-    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/demo/proofload", help="what runs the examples")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/release/proofload", help="what runs the examples")
     asked = parser.parse_args()
     pages, others = reachable()
     shutil.rmtree(STAGE, ignore_errors=True)
