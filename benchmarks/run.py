@@ -4,16 +4,9 @@
 Server and generator are pinned to a processor each. Generators alternate, so that a drift of the
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
-What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
-the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
-exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py; journeys beside k6 in journeys.py;
-agents and their coordinator in fleet.py, a run that is watched in live.py, trace ids in traceparent.py,
-metrics that are scraped and sent in metrics.py, long replays in replay.py, the
-shipped build in builds.py, streams of events in streams.py,
-Redis and NATS in brokers.py, calls of gRPC beside ghz in grpc.py.
+Each part is a file of its own, or a function here; `PARTS` lists them.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|journeys|registry|mail|front|search|exchange|edge|fleet|live|traceparent|metrics|replay|streams|brokers|grpc|websocket|builds]
-                 [--peer wrk] [--part origin]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only PART] [--peer wrk] [--part origin]
 """
 
 import argparse
@@ -33,6 +26,7 @@ import time
 
 import brokers
 import builds
+import busy
 import edge
 import exchange
 import fleet
@@ -276,57 +270,62 @@ def machine():
     }
 
 
+def cpu_page(results):
+    return ["## CPU per request", "",
+            f"Closed loop, {CONNECTIONS} connections, nginx `return 200`; user and system time of the whole generator process; "
+            "server and generator on a processor each, pairs in alternation.", "",
+            *pairs.table("peer", "proofload", "peer", results)]
+
+
+def schedule_page(results):
+    return ["", "## Schedule error as the server saw it", "",
+            "| rate | p50 µs, each run | p99 µs, each run | received, each run | started rate, each run |", "|---|---|---|---|---|",
+            *(f"| {row['rate']}/s | {row['p50_us']} | {row['p99_us']} | {row['received']} | "
+              f"{[round(rate, 2) for rate in row['started_rate']]} |" for row in results)]
+
+
+def memory_page(results):
+    return ["", "## Peak memory", "", "| operations | peak resident MiB |", "|---|---|",
+            *(f"| {count} | {memory / 2**20:.1f} |" for count, memory in results.items())]
+
+
+# Each part: what measures it, by what was asked, and what shows it.
+BENCH = sys.modules[__name__]
+PARTS = {
+    "cpu": (lambda asked: measure_cpu(asked.rounds, asked.requests, asked.peer), cpu_page),
+    "schedule": (lambda asked: [measure_schedule(1_000, 3), measure_schedule(20_000, 3)], schedule_page),
+    "memory": (lambda asked: measure_memory([100_000, 10_000_000]), memory_page),
+    "journeys": (lambda asked: journeys.measure(BENCH, asked.rounds, asked.requests), journeys.page),
+    "streams": (lambda asked: streams.measure(BENCH, asked.rounds), streams.page),
+    "brokers": (lambda asked: brokers.measure(BENCH, asked.rounds, asked.requests), brokers.page),
+    "grpc": (lambda asked: grpc.measure(BENCH, asked.rounds), grpc.page),
+    "websocket": (lambda asked: websocket.measure(BENCH, asked.rounds), websocket.page),
+    "traceparent": (lambda asked: traceparent.measure(BENCH, asked.rounds, asked.requests), traceparent.page),
+    "registry": (lambda asked: registry.measure(asked.rounds), registry.page),
+    "mail": (lambda asked: mail.measure(BENCH, asked.rounds, MESSAGES), mail.page),
+    "front": (lambda asked: front.measure(BENCH, asked.rounds), front.page),
+    "search": (lambda asked: search.measure(BENCH, asked.rounds), search.page),
+    "exchange": (lambda asked: exchange.measure(BENCH, asked.rounds), exchange.page),
+    "edge": (lambda asked: edge.measure(BENCH, asked.rounds, asked.requests, asked.part), edge.page),
+    "fleet": (lambda asked: fleet.measure(BENCH, asked.rounds), fleet.page),
+    "live": (lambda asked: live.measure(BENCH, asked.rounds), live.page),
+    "metrics": (lambda asked: metrics.measure(BENCH, asked.rounds), metrics.page),
+    "replay": (lambda asked: replay.measure(BENCH, asked.rounds), replay.page),
+    "builds": (lambda asked: builds.measure(BENCH, asked.rounds, asked.requests), builds.page),
+    "busy": (lambda asked: busy.measure(BENCH, asked.rounds), busy.page),
+}
+# A round of it takes seven minutes.
+ONLY_BY_NAME = {"busy"}
+
+
 def page(results):
     lines = ["# How fast and how exact", "", f"Date: {results['date']}.", ""]
     lines += [f"- {key}: {value}" for key, value in results["machine"].items()]
     lines += ["", f"Command: `benchmarks/run {' '.join(results['arguments'])}`", ""]
-    if "cpu" in results:
-        lines += ["## CPU per request", "",
-                  f"Closed loop, {CONNECTIONS} connections, nginx `return 200`; user and system time of the whole generator process; "
-                  "server and generator on a processor each, pairs in alternation.", "",
-                  *pairs.table("peer", "proofload", "peer", results["cpu"])]
-    if "schedule" in results:
-        lines += ["", "## Schedule error as the server saw it", "",
-                  "| rate | p50 µs, each run | p99 µs, each run | received, each run | started rate, each run |", "|---|---|---|---|---|"]
-        lines += [f"| {row['rate']}/s | {row['p50_us']} | {row['p99_us']} | {row['received']} | "
-                  f"{[round(rate, 2) for rate in row['started_rate']]} |" for row in results["schedule"]]
-    if "memory" in results:
-        lines += ["", "## Peak memory", "", "| operations | peak resident MiB |", "|---|---|"]
-        lines += [f"| {count} | {memory / 2**20:.1f} |" for count, memory in results["memory"].items()]
-    if "journeys" in results:
-        lines += journeys.page(results["journeys"])
-    if "registry" in results:
-        lines += registry.page(results["registry"])
-    if "mail" in results:
-        lines += mail.page(results["mail"])
-    if "front" in results:
-        lines += front.page(results["front"])
-    if "search" in results:
-        lines += search.page(results["search"])
-    if "exchange" in results:
-        lines += exchange.page(results["exchange"])
-    if "edge" in results:
-        lines += edge.page(results["edge"])
-    if "fleet" in results:
-        lines += fleet.page(results["fleet"])
-    if "live" in results:
-        lines += live.page(results["live"])
-    if "streams" in results:
-        lines += streams.page(results["streams"])
-    if "brokers" in results:
-        lines += brokers.page(results["brokers"])
-    if results.get("grpc"):
-        lines += grpc.page(results["grpc"])
-    if "websocket" in results:
-        lines += websocket.page(results["websocket"])
-    if "traceparent" in results:
-        lines += traceparent.page(results["traceparent"])
-    if "metrics" in results:
-        lines += metrics.page(results["metrics"])
-    if "replay" in results:
-        lines += replay.page(results["replay"])
-    if "builds" in results:
-        lines += builds.page(results["builds"])
+    for name, (_, shown) in PARTS.items():
+        # A part without its peer, which nobody could install, measures nothing.
+        if results.get(name):
+            lines += shown(results[name])
     return "\n".join(lines) + "\n"
 
 
@@ -340,7 +339,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "journeys", "registry", "mail", "front", "search", "exchange", "edge", "fleet", "live", "traceparent", "metrics", "replay", "streams", "brokers", "grpc", "websocket", "builds"])
+    options.add_argument("--only", choices=PARTS)
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
@@ -348,46 +347,9 @@ def main():
     if len(PROCESSORS) < 2:
         sys.exit("error: two processors are needed, one for the server and one for the generator")
     results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": told(sys.argv[1:])}
-    if asked.only in (None, "cpu"):
-        results["cpu"] = measure_cpu(asked.rounds, asked.requests, asked.peer)
-    if asked.only in (None, "schedule"):
-        results["schedule"] = [measure_schedule(1_000, 3), measure_schedule(20_000, 3)]
-    if asked.only in (None, "memory"):
-        results["memory"] = measure_memory([100_000, 10_000_000])
-    if asked.only in (None, "journeys"):
-        results["journeys"] = journeys.measure(sys.modules[__name__], asked.rounds, asked.requests)
-    if asked.only in (None, "streams"):
-        results["streams"] = streams.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "brokers"):
-        results["brokers"] = brokers.measure(sys.modules[__name__], asked.rounds, asked.requests)
-    if asked.only in (None, "grpc"):
-        results["grpc"] = grpc.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "websocket"):
-        results["websocket"] = websocket.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "traceparent"):
-        results["traceparent"] = traceparent.measure(sys.modules[__name__], asked.rounds, asked.requests)
-    if asked.only in (None, "registry"):
-        results["registry"] = registry.measure(asked.rounds)
-    if asked.only in (None, "mail"):
-        results["mail"] = mail.measure(sys.modules[__name__], asked.rounds, MESSAGES)
-    if asked.only in (None, "front"):
-        results["front"] = front.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "search"):
-        results["search"] = search.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "exchange"):
-        results["exchange"] = exchange.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "edge"):
-        results["edge"] = edge.measure(sys.modules[__name__], asked.rounds, asked.requests, asked.part)
-    if asked.only in (None, "fleet"):
-        results["fleet"] = fleet.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "live"):
-        results["live"] = live.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "metrics"):
-        results["metrics"] = metrics.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "replay"):
-        results["replay"] = replay.measure(sys.modules[__name__], asked.rounds)
-    if asked.only in (None, "builds"):
-        results["builds"] = builds.measure(sys.modules[__name__], asked.rounds, asked.requests)
+    for name, (measure, _) in PARTS.items():
+        if asked.only == name or asked.only is None and name not in ONLY_BY_NAME:
+            results[name] = measure(asked)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
