@@ -312,7 +312,7 @@ PARTS = {
     "metrics": (lambda asked: metrics.measure(BENCH, asked.rounds), metrics.page),
     "replay": (lambda asked: replay.measure(BENCH, asked.rounds), replay.page),
     "builds": (lambda asked: builds.measure(BENCH, asked.rounds, asked.requests), builds.page),
-    "busy": (lambda asked: busy.measure(BENCH, asked.rounds), busy.page),
+    "busy": (lambda asked: busy.measure(BENCH, asked.rounds, asked.part), busy.page),
 }
 # A round of it takes seven minutes.
 ONLY_BY_NAME = {"busy"}
@@ -341,7 +341,7 @@ def main():
     options.add_argument("--requests", type=int, default=400_000)
     options.add_argument("--only", choices=PARTS)
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
-    options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
+    options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late", *busy.PARTS], help="only this one of the edge, or of busy")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
     if len(PROCESSORS) < 2:
