@@ -17,6 +17,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -314,7 +315,7 @@ PARTS = {
     "builds": (lambda asked: builds.measure(BENCH, asked.rounds, asked.requests), builds.page),
     "busy": (lambda asked: busy.measure(BENCH, asked.rounds, asked.part), busy.page),
 }
-# A round of it takes seven minutes.
+# A round of it takes nine minutes.
 ONLY_BY_NAME = {"busy"}
 
 
@@ -344,6 +345,8 @@ def main():
     options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late", *busy.PARTS], help="only this one of the edge, or of busy")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
+    # Whatever ends this ends servers and loops that it started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if len(PROCESSORS) < 2:
         sys.exit("error: two processors are needed, one for the server and one for the generator")
     results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": told(sys.argv[1:])}
