@@ -117,7 +117,7 @@ fn the_search_brackets_a_known_capacity() {
     let flags = flags(is_proof);
     for case in cases(is_proof) {
         assert_some_search_holds(&case, || {
-            let lab = if is_proof { Lab::alone() } else { Lab::new() };
+            let lab = if is_proof { Lab::undisturbed() } else { Lab::new() };
             search_for(&lab, &case, &flags)
         });
     }

@@ -84,7 +84,7 @@ fn percentiles_of_four_agents_agree_with_those_of_one_machine_and_with_the_truth
     let is_proof = capacity::is_proof();
     let form = if is_proof { LONG } else { SHORT };
     let answered = (1..=form.attempts).any(|_| {
-        let lab = if is_proof { Lab::alone() } else { Lab::new() };
+        let lab = if is_proof { Lab::undisturbed() } else { Lab::new() };
         let Some([one, four]) = both(&lab, &form) else { return false };
         for ((q, one), four) in form.quantiles.iter().zip(one).zip(four) {
             // Response times of M/M/1 are exponential.
@@ -107,7 +107,7 @@ fn a_search_over_agents_agrees_with_that_of_one_machine_and_with_the_truth() {
     let flags = capacity::flags(is_proof);
     for case in capacity::cases(is_proof) {
         capacity::assert_some_search_holds(&case, || {
-            let lab = if is_proof { Lab::alone() } else { Lab::new() };
+            let lab = if is_proof { Lab::undisturbed() } else { Lab::new() };
             let nats = Broker::nats(&lab);
             let (url, waiting) = (nats.url(), agents(&lab, &nats, 2));
             let over_agents = [&flags[..], &["--agents", "2", "--via", &url]].concat();
@@ -116,7 +116,7 @@ fn a_search_over_agents_agrees_with_that_of_one_machine_and_with_the_truth() {
             drop(lab);
             let Found::Truth { low, high } = found else { return found };
             if is_proof {
-                let alone = capacity::search_for(&Lab::alone(), &case, &flags);
+                let alone = capacity::search_for(&Lab::undisturbed(), &case, &flags);
                 let Found::Truth { low: from, high: to } = alone else { return alone };
                 assert!(low <= to && from <= high, "{}: {from} – {to}", case.mode);
             }

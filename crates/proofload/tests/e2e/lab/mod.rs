@@ -2,7 +2,7 @@
 //! always reaped.
 //!
 //! Tests share the machine, so a generator that is sometimes late is no bug: if only counts matter, tests accept a run
-//! that reports it ([`assert_measured`]). Tests that compare times run alone ([`Lab::alone`]).
+//! that reports it ([`assert_measured`]). Tests that compare times are undisturbed ([`Lab::undisturbed`]).
 
 pub mod answering;
 pub mod brokers;
@@ -57,7 +57,7 @@ pub struct Lab {
 #[expect(dead_code, reason = "guards are held, not read")]
 enum Place {
     Shared(RwLockReadGuard<'static, ()>),
-    Alone(RwLockWriteGuard<'static, ()>),
+    Undisturbed(RwLockWriteGuard<'static, ()>),
     /// A further lab of a test that holds the bench.
     Second,
 }
@@ -81,7 +81,7 @@ pub struct Ran {
 impl Lab {
     /// Runs alongside other tests.
     pub fn new() -> Self {
-        // A thread that waits for a second place while a test wants to be alone would wait for ever.
+        // A thread that waits for a second place while a test wants to be undisturbed would wait for ever.
         if HELD.get() {
             return Self::at(Place::Second);
         }
@@ -90,10 +90,10 @@ impl Lab {
         Self::at(Place::Shared(BENCH.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Runs alone: no other test of this suite runs meanwhile.
-    pub fn alone() -> Self {
-        assert!(!HELD.replace(true), "this test has a lab already, which is not alone");
-        Self::at(Place::Alone(BENCH.write().unwrap_or_else(PoisonError::into_inner)))
+    /// No other test of this suite runs meanwhile. Such tests stand in [`crate::undisturbed`].
+    pub fn undisturbed() -> Self {
+        assert!(!HELD.replace(true), "this test has a lab already, beside which others run");
+        Self::at(Place::Undisturbed(BENCH.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
     fn at(place: Place) -> Self {

@@ -78,7 +78,7 @@ fn syn_seconds() -> &'static [f64] {
 #[test]
 fn a_full_accept_queue_is_named_with_the_seconds_of_this_kernel() {
     let (found, summary) = named("accept-queue-overflow", || {
-        let lab = Lab::alone();
+        let lab = Lab::undisturbed();
         let url = listener_with_backlog_one();
         let load = ["--rate", "40/s", "--arrivals", "constant", "--duration", "2s"];
         lab.run(&[&[url.as_str()], &load[..], &["--warm-up", "0s", "--new-connections"]].concat()).1
@@ -96,7 +96,7 @@ fn a_full_accept_queue_is_named_with_the_seconds_of_this_kernel() {
 fn what_a_backlog_of_ten_does_to_fifty_clients_is_named_by_the_experiment_itself() {
     let summary = all_named(&["accept-queue-overflow", "stragglers"], || {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/mail-old.toml");
-        Lab::alone().run(&[file]).1
+        Lab::undisturbed().run(&[file]).1
     });
     let trial = only_trial(&summary);
     assert_eq!(trial.systems[0].effective["backlog"], 10);
@@ -131,7 +131,7 @@ fn two_writes(no_delay: bool) -> String {
 #[test]
 fn a_delayed_acknowledgement_is_named_and_gone_without_nagle() {
     let run = |no_delay: bool| {
-        let lab = Lab::alone();
+        let lab = Lab::undisturbed();
         let url = two_writes(no_delay);
         lab.run(&[&url, "--requests", "200", "--connections", "5", "--warm-up", "0s"]).1
     };
@@ -161,7 +161,7 @@ fn a_processor() -> String {
 #[test]
 fn a_squeezed_generator_is_invalid_and_says_who_had_its_processor() {
     let (found, summary) = named("generator-run-queue", || {
-        let lab = Lab::alone();
+        let lab = Lab::undisturbed();
         let truth = Truth::start(&["mode=none"]);
         let processor = a_processor();
         let _spinners = [spinner(&processor), spinner(&processor), spinner(&processor)];
@@ -183,7 +183,7 @@ fn a_squeezed_generator_is_invalid_and_says_who_had_its_processor() {
 const STEADY: [&str; 6] = ["--rate", "500/s", "--arrivals", "constant", "--warm-up", "0s"];
 
 fn against(settings: &[&str], duration: &str) -> Summary {
-    let lab = Lab::alone();
+    let lab = Lab::undisturbed();
     let truth = Truth::start(settings);
     let url = format!("http://{}/", truth.http);
     lab.run(&[&[url.as_str()], &STEADY[..], &["--duration", duration]].concat()).1
@@ -229,7 +229,7 @@ fn clean_runs_give_no_finding_at_warning_or_above() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let (wanted, seconds) = if proof { (20, 5_u32) } else { (3, 2) };
     let duration = format!("{seconds}s");
-    let lab = Lab::alone();
+    let lab = Lab::undisturbed();
     let (_nginx, port) = nginx(&lab, "nginx", "location / { return 200 hello; }");
     let url = format!("http://127.0.0.1:{port}/");
     let (mut clean, mut unclean) = (0, Vec::new());

@@ -38,7 +38,7 @@ expect = { status = 200, contains = "from the origin" }
 #[test]
 fn a_level_that_makes_answers_wait_for_their_messages_is_named_with_the_part() {
     // Times are compared.
-    let lab = Lab::alone();
+    let lab = Lab::undisturbed();
     lab.write("coupling.toml", FILE);
     let (_, summary) = lab.run(&["coupling.toml"]);
     for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {

@@ -60,7 +60,7 @@ fn shows_the_freeze(summary: &Summary, late: f64) -> bool {
 #[test]
 fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
     let shown = (0..ATTEMPTS).any(|_| {
-        let lab = Lab::alone();
+        let lab = Lab::undisturbed();
         let truth = Truth::start(&["mode=freeze", "at=4s", "length=1s", "service=50us"]);
         let url = format!("http://{}/", truth.http);
         let (ran, summary) = lab.run(&[&[url.as_str()], &LOAD[..]].concat());
@@ -109,7 +109,7 @@ fn text_of_cell(cell: &str) -> &str {
 #[test]
 fn a_stopped_nginx_shows_the_same() {
     let shown = (0..ATTEMPTS).any(|_| {
-        let lab = Lab::alone();
+        let lab = Lab::undisturbed();
         let (nginx, port) = nginx(&lab, "nginx", "location / { return 200 ok; }");
         let url = format!("http://127.0.0.1:{port}/");
         // A thousand operations come due, most of which wait for a connection. If nginx had to accept as many new
@@ -133,7 +133,7 @@ fn a_stopped_nginx_shows_the_same() {
 
 #[test]
 fn a_stopped_generator_makes_the_trial_invalid_and_blames_nobody_else() {
-    let lab = Lab::alone();
+    let lab = Lab::undisturbed();
     let truth = Truth::start(&["mode=none"]);
     let url = format!("http://{}/", truth.http);
     let flags = ["--rate", "1000/s", "--arrivals", "constant", "--duration", "8s"];
