@@ -8,9 +8,9 @@ use crate::load::{ArrivalProcess, Load, Model, Stop, WarmUp};
 use crate::order::{self, Blocks, Order};
 use crate::plan::{Arm, Plan};
 
-/// Longest measuring time of an experiment with one arm.
-const SINGLE: Duration = Duration::from_secs(15);
-/// Measuring time of each trial of a designed experiment.
+/// Longest measuring time of all trials together.
+const IN_ALL: Duration = Duration::from_secs(15);
+/// Longest measuring time of each trial of a designed experiment.
 const DESIGNED: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(1);
 const BLOCKS: u32 = 2;
@@ -18,15 +18,15 @@ const BLOCKS: u32 = 2;
 const OPERATIONS: u64 = 1000;
 
 /// The plan of a rehearsal. With one arm: its first 15 s. With several: the baseline and the
-/// extreme level of each factor, in two blocks.
+/// extreme level of each factor, in two blocks of equally short trials.
 pub(crate) fn shortened(plan: Plan) -> Plan {
     let designed = plan.arms.len() > 1;
     let arms = if designed { kept(&plan) } else { plan.arms.clone() };
-    let length = if designed { DESIGNED } else { SINGLE };
-    let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
     let count = if designed { BLOCKS } else { 1 };
     let blocks = Blocks { count, order: Order::Random, aa: None, duet: plan.is_duet(), spare: 0 };
     let trials = order::trials(arms.len(), &blocks, plan.seed);
+    let length = if designed { DESIGNED.min(IN_ALL / trials.len() as u32) } else { IN_ALL };
+    let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
     // Shortened arms are not extended again.
     Plan { rehearsal: true, adaptive: None, arms, trials, spare: 0, ..plan }
 }
