@@ -48,11 +48,11 @@ fn a_failure_ends_a_run_that_allows_none() {
 #[test]
 fn a_hopeless_quantile_ends_the_run_and_later_trials_are_left_out() {
     let lab = Lab::new();
-    let (_truth, url) = truth(&["mode=constant", SLOW]);
+    let (_truth, url) = truth(&["mode=constant", "service=800ms"]);
     let file = lab.write(
         "two.toml",
         &format!(
-            "title = \"two arms\"\ncriteria = [\"p90 < 10ms\"]\n[factors]\nconnections = [100, 200]\n\
+            "title = \"two arms\"\ncriteria = [\"p90 < 10ms\"]\n[factors]\nconnections = [200, 400]\n\
              [design]\nblocks = 2\n[target]\nurl = \"{url}\"\n[load]\nrate = \"100/s\"\nduration = \"8s\"\n\
              warm_up = \"0s\"\nconnections = \"{{{{factor.connections}}}}\"\n\
              [[operation]]\nhttp = {{ path = \"/\" }}\n"

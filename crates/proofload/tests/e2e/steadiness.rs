@@ -15,9 +15,9 @@ fn run(settings: &[&str], rate: &str, validities: &[Validity]) -> Summary {
     for _ in 0..ATTEMPTS {
         let lab = Lab::new();
         let (_truth, url) = truth(settings);
-        let load =
-            ["--rate", rate, "--arrivals", "constant", "--duration", "8s", "--warm-up", "1s"];
-        let (ran, summary) = lab.run(&[&[url.as_str()], &load[..]].concat());
+        let load = ["--rate", rate, "--arrivals", "constant", "--connections", "400"];
+        let phases = ["--duration", "8s", "--warm-up", "1s"];
+        let (ran, summary) = lab.run(&[&[url.as_str()], &load[..], &phases].concat());
         let trial = only_trial(&summary);
         if validities.contains(&trial.validity) {
             let steady = trial.validity != Validity::NoSteadyState;
@@ -37,8 +37,8 @@ fn claim<'s>(summary: &'s Summary, code: &str) -> &'s str {
 
 #[test]
 fn a_target_that_leaks_has_no_steady_state() {
-    // 200 operations in the warm-up, 1,600 measured: from 70 ms to 150 ms.
-    let settings = ["mode=leak", "service=60ms", "growth=50us"];
+    // 200 operations in the warm-up, 1,600 measured: from 350 ms to 750 ms.
+    let settings = ["mode=leak", "service=300ms", "growth=250us"];
     let summary = run(&settings, "200/s", &[Validity::NoSteadyState]);
     claim(&summary, "drift");
     let drift = summary.findings.iter().find(|finding| finding.code == "drift").expect("just seen");
@@ -57,7 +57,7 @@ fn a_rate_above_capacity_is_a_growing_backlog() {
 
 #[test]
 fn a_target_that_stays_as_it_is_raises_no_alarm() {
-    let settings = ["mode=constant", "service=100ms"];
+    let settings = ["mode=constant", "service=1s"];
     let summary = run(&settings, "300/s", &[Validity::Valid, Validity::Noted]);
     for code in ["growing-backlog", "warm-up-too-short", "drift", "level-shift", "uneven-phase"] {
         assert_eq!(finding(&summary, code), None);
