@@ -109,4 +109,5 @@ experiments: ## each experiment, shortened
 # The tidy test makes sure that no other test program begins with "e".
 unit: ## all other tests, tidy among them
 	$(CARGO_TESTS) --lib --bins --test '[!e]*'
-	cargo test --workspace --doc
+	@# rustdoc warns of a jobserver that make has closed.
+	MAKEFLAGS= cargo test --workspace --doc

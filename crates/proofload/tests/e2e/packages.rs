@@ -94,6 +94,7 @@ fn what_make_dist_packs_can_be_installed_and_runs() {
     the_reader_and_its_use_are_typed(&made);
     npm_installs_the_program(&made);
     the_formula_of_homebrew_has_the_sums_of_the_archives(&made);
+    the_formula_of_homebrew_installs_what_the_archives_hold(&made);
     the_image_is_read_as_an_oci_archive_and_as_one_of_docker(&made);
     the_sbom_follows_its_schema_and_names_what_is_linked(&made);
 }
@@ -211,6 +212,26 @@ fn the_formula_of_homebrew_has_the_sums_of_the_archives(made: &Made) {
             "{name}: {formula}"
         );
     }
+}
+
+fn the_formula_of_homebrew_installs_what_the_archives_hold(made: &Made) {
+    let formula = fs::read_to_string(made.artefact("proofload", ".rb")).expect("a file");
+    let (first, second) = formula.split_once("resource(\"systems\").stage").expect("two archives");
+    let mut seen = 0;
+    for (steps, name) in [(first, "proofload-0"), (second, "proofload-systems-")] {
+        let archive = made.artefact(name, ".tar.gz");
+        let held = run(Command::new("tar").arg("-tzf").arg(archive));
+        for step in steps.lines().filter(|line| line.contains(".install ")) {
+            let what = step.split('"').nth(1).expect("what is installed").trim_end_matches('*');
+            // Homebrew enters the only folder of an archive.
+            let is_there = |path: &str| {
+                path.split_once('/').is_some_and(|(_, inside)| inside.starts_with(what))
+            };
+            assert!(held.lines().any(is_there), "{step}: {held}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, formula.matches("install ").count(), "{formula}");
 }
 
 #[test]
