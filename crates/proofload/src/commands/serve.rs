@@ -12,7 +12,7 @@ use crate::systems::Systems;
 
 /// Serves until the system ends; without a name, lists the available systems.
 ///
-/// Errors: no program serves the system, or its program cannot be started
+/// Errors: no program serves the system, or any; or its program cannot be started
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let systems = Systems::here();
     let Some(system) = &args.system else { return list(&systems) };
@@ -30,7 +30,7 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
 fn list(systems: &Systems) -> Result<Exit, Problem> {
     let listed = systems.list();
     if listed.is_empty() {
-        systems.locate("NAME")?;
+        return Err(systems.none_found());
     }
     let of_all = || listed.iter().flat_map(|one| one.systems.iter().flatten());
     let width = of_all().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -70,6 +70,11 @@ impl Systems {
         })
     }
 
+    /// The problem that there is no program of any system.
+    pub fn none_found(&self) -> Problem {
+        Problem::usage("no system is installed").hint(self.missing("NAME").1)
+    }
+
     fn program_of(&self, system: &str) -> Option<PathBuf> {
         if !is_name(system) {
             return None;

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::fences::blocks;
 use crate::lab::process::pid;
 use crate::lab::server::{Served, ready_line};
-use crate::lab::{Lab, Ran, assert_accounting, assert_measured, only_trial, repository};
+use crate::lab::{Lab, PROOFLOAD, Ran, assert_accounting, assert_measured, only_trial, repository};
 
 /// The binary with this folder first on PATH.
 fn with_path(lab: &Lab, folder: &Path, arguments: &[&str]) -> Command {
@@ -153,4 +153,17 @@ fn a_system_that_no_program_serves_is_told_with_what_was_looked_for_and_what_to_
     assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
     let near = lab.proofload(&["serve", "registri"]).stderr;
     assert!(near.contains("did you mean registry?"), "{near}");
+}
+
+#[test]
+fn an_instrument_alone_says_that_it_found_no_system() {
+    let lab = Lab::new();
+    let alone = lab.path("proofload");
+    fs::copy(PROOFLOAD, &alone).expect("a copy");
+    let mut serve = Command::new(&alone);
+    serve.arg("serve").env("PATH", "/nowhere");
+    let listed = ran(serve);
+    assert_eq!((listed.code, listed.stdout.as_str()), (2, ""), "{listed:?}");
+    assert!(listed.stderr.starts_with("error: no system is installed\n"), "{listed:?}");
+    assert!(listed.stderr.contains("programs are files proofload-NAME in "), "{listed:?}");
 }
