@@ -1,4 +1,4 @@
-//! `[design]`: order, exclusions, A/A pairs, and reasons why an experiment cannot decide.
+//! `[design]`: order, exclusions, A/A pairs, rehearsals, and reasons why an experiment cannot decide.
 
 use super::*;
 
@@ -204,6 +204,46 @@ fn what_cannot_be_a_duet_is_told_all_at_once() {
     assert!(unlike.contains("share the arrivals, and theirs are not the same"), "{unlike}");
     let wrong = refused(&two("duet = 1", "rate = \"50/s\"\nduration = \"20s\""));
     assert!(wrong.contains("expected true or false"), "{wrong}");
+}
+
+#[test]
+fn a_rehearsal_is_short_and_marked() {
+    let quick = |text: &str| {
+        read(text, &Options { quick: true, fresh_seed: 1, ..Options::default() }).unwrap()
+    };
+    let single = quick(HOME);
+    assert!(single.rehearsal);
+    assert_eq!(single.wall_time(), Some(Duration::from_secs(16)));
+    let designed = quick(
+        r#"
+[factors]
+messages = [0, 10, 20, 40]
+path = ["direct", "front"]
+[[comparison]]
+factor = "messages"
+baseline = 0
+metrics = ["mean"]
+[target]
+url = "http://127.0.0.1:8080"
+[load]
+rate = "200/s"
+[[operation]]
+http = { path = "/{{factor.messages}}/{{factor.path}}" }
+"#,
+    );
+    let names: Vec<&str> = designed.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "messages=0,path=direct",
+            "messages=0,path=front",
+            "messages=40,path=direct",
+            "messages=40,path=front"
+        ]
+    );
+    assert_eq!(designed.trials.len(), 8);
+    // 15 s of measuring in all, and a warm-up of 1 s for each trial.
+    assert_eq!(designed.wall_time(), Some(Duration::from_secs(15 + 8)));
 }
 
 #[test]
