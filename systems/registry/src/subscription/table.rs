@@ -43,6 +43,17 @@ struct Prefix<S> {
     list: Vec<Arc<S>>,
 }
 
+impl<S> Prefix<S> {
+    /// Whether it is greater than a text with this head.
+    fn is_after(&self, head: u128, text: &[u8]) -> bool {
+        match self.head.cmp(&head) {
+            Ordering::Less => false,
+            Ordering::Equal => *self.bytes > *text,
+            Ordering::Greater => true,
+        }
+    }
+}
+
 /// The targets of one subscription.
 #[derive(Debug)]
 pub struct Group<S> {
@@ -130,7 +141,7 @@ impl<S: Subscriber> Table<S> {
 
     /// The subscription that serves an identity.
     pub fn serving(&self, namespace: &str, name: &str, scope: ReceiverScope) -> Option<&Arc<S>> {
-        self.namespaces.get(namespace)?.serving(name, scope)
+        self.namespaces.get(namespace)?.serving(name, scope, &mut 0)
     }
 
     /// Groups targets by subscription.
@@ -148,15 +159,20 @@ impl<S: Subscriber> Table<S> {
         let mut places: HashMap<u64, usize, BuildHasherDefault<KeyHasher>> =
             HashMap::with_capacity_and_hasher(most, BuildHasherDefault::default());
         let mut served = Vec::with_capacity(targets.len());
+        // Neighbours often have the same subscription: stores list identities by name.
+        let (mut near, mut place) = (0, 0);
         for target in targets {
-            let Some(subscription) = room.serving(&target, scope) else {
+            let Some(subscription) = room.serving(&target, scope, &mut near) else {
                 unserved.push(target);
                 continue;
             };
-            let place = *places.entry(subscription.key()).or_insert_with(|| {
-                groups.push(Group { subscription: Arc::clone(subscription), count: 0 });
-                groups.len() - 1
-            });
+            let last: Option<&Group<S>> = groups.get(place);
+            if !last.is_some_and(|last| Arc::ptr_eq(&last.subscription, subscription)) {
+                place = *places.entry(subscription.key()).or_insert_with(|| {
+                    groups.push(Group { subscription: Arc::clone(subscription), count: 0 });
+                    groups.len() - 1
+                });
+            }
             groups[place].count += 1;
             served.push((place, target));
         }
@@ -167,6 +183,9 @@ impl<S: Subscriber> Table<S> {
 
 /// Sorts targets by group; `served` has the index of each target's group.
 fn side_by_side<S>(groups: &[Group<S>], served: Vec<(usize, Arc<str>)>) -> Vec<Arc<str>> {
+    if served.is_sorted_by_key(|(place, _)| *place) {
+        return served.into_iter().map(|(_, target)| target).collect();
+    }
     let mut end = 0;
     let begin = |group: &Group<S>| {
         end += group.count;
@@ -201,14 +220,17 @@ impl Hasher for KeyHasher {
 }
 
 impl<S: Subscriber> NamespaceTable<S> {
-    fn serving(&self, name: &str, scope: ReceiverScope) -> Option<&Arc<S>> {
+    /// The subscription that serves an identity. `near` is a guess of its place among the prefixes,
+    /// and becomes that place.
+    fn serving(&self, name: &str, scope: ReceiverScope, near: &mut usize) -> Option<&Arc<S>> {
         let own = if self.names.is_empty() { None } else { self.names.get(name) };
         if let Some(found) = own.and_then(|list| choose(list, scope)) {
             return Some(found);
         }
         let mut rest = name.as_bytes();
         loop {
-            let Prefix { bytes, list, .. } = &self.prefixes[self.behind(rest).checked_sub(1)?];
+            *near = self.behind_near(rest, *near);
+            let Prefix { bytes, list, .. } = &self.prefixes[near.checked_sub(1)?];
             let shared = shared(bytes, rest);
             if shared < bytes.len() {
                 rest = &rest[..shared];
@@ -223,12 +245,18 @@ impl<S: Subscriber> NamespaceTable<S> {
 
     /// The index after all prefixes that are not greater than this text.
     fn behind(&self, text: &[u8]) -> usize {
+        self.behind_near(text, 0)
+    }
+
+    /// The same; without a search if `near` is right.
+    fn behind_near(&self, text: &[u8], near: usize) -> usize {
         let head = head(text);
-        self.prefixes.partition_point(|prefix| match prefix.head.cmp(&head) {
-            Ordering::Less => true,
-            Ordering::Equal => *prefix.bytes <= *text,
-            Ordering::Greater => false,
-        })
+        let is_after = |prefix: &Prefix<S>| prefix.is_after(head, text);
+        let (before, behind) = self.prefixes.split_at(near);
+        if before.last().is_none_or(|last| !is_after(last)) && behind.first().is_none_or(is_after) {
+            return near;
+        }
+        self.prefixes.partition_point(|prefix| !is_after(prefix))
     }
 
     /// The subscriptions with this prefix; adds the prefix if it is missing.

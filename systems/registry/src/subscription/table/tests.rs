@@ -89,7 +89,8 @@ fn of_one_pattern_who_is_there_comes_before_who_is_away() {
     assert_eq!(table.serving("n", "ab", ReceiverScope::Known).unwrap().key, 1);
 }
 
-/// Compares with a plain scan; the prefixes nest in every way that two letters allow.
+/// Compares with a plain scan; the prefixes nest in every way that two letters allow. Groups are
+/// looked up one after another, so each begins where another one was found.
 #[test]
 fn lookups_agree_with_a_scan_over_all_prefixes() {
     let words = |length: usize| {
@@ -106,14 +107,31 @@ fn lookups_agree_with_a_scan_over_all_prefixes() {
         for subscription in all.iter().filter(|one| one.key % 3 == away && away != 0) {
             subscription.present.store(false, Ordering::Relaxed);
         }
-        for name in (1..8).flat_map(words) {
+        let scanned = |name: &str| {
             let fitting = all
                 .iter()
                 .filter(|one| one.is_present() && name.starts_with(&prefixes[one.key as usize]));
-            let expected = fitting.max_by_key(|one| prefixes[one.key as usize].len());
-            assert_eq!(serving(&table, &name), expected.map(|one| one.key), "{name}");
+            fitting.max_by_key(|one| prefixes[one.key as usize].len()).map(|one| one.key)
+        };
+        let mut names: Vec<Arc<str>> = (1..8).flat_map(words).map(Into::into).collect();
+        for name in &names {
+            assert_eq!(serving(&table, name), scanned(name), "{name}");
+        }
+        let orders: [fn(&mut [Arc<str>]); 3] = [<[_]>::sort, <[_]>::reverse, sort_by_last_letters];
+        for order in orders {
+            order(&mut names);
+            let Groups { groups, targets, unserved } =
+                table.group("n", names.clone(), ReceiverScope::Present);
+            let keys = groups.iter().flat_map(|group| vec![group.subscription.key; group.count]);
+            assert!(keys.map(Some).eq(targets.iter().map(|name| scanned(name))));
+            assert!(unserved.iter().all(|name| scanned(name).is_none()));
+            assert_eq!(targets.len() + unserved.len(), names.len());
         }
     }
+}
+
+fn sort_by_last_letters(names: &mut [Arc<str>]) {
+    names.sort_by_key(|name| name.chars().rev().collect::<String>());
 }
 
 #[test]
