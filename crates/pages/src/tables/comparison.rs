@@ -217,7 +217,7 @@ fn note(summary: &Summary) -> String {
         several => format!(" p is corrected for all {several} comparisons."),
     };
     let mut note = format!(
-        "Each level over the baseline, by blocks: from the one to the other as means over the blocks. A change needs p ≤ 0.05.{corrected} {times}"
+        "Each level is compared with the baseline; from and to are means over the blocks. A change needs p ≤ 0.05.{corrected} {times}"
     );
     if trials().any(|trial| trial.duet) {
         note.push_str(" Both arms of a block shared the machine (duet).");
