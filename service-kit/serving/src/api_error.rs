@@ -10,6 +10,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde::{Deserialize, Serialize};
 
 use crate::http::{self, Answer};
+use crate::percent;
 
 /// The closed set of codes of an API; each has one HTTP status.
 pub trait Code: Copy + Serialize {
@@ -74,6 +75,14 @@ impl<C: Code> ApiError<C> {
     /// A part does not answer; another try makes sense after this time.
     pub fn unavailable(message: impl Into<String>, retry_after: Duration) -> Self {
         Self::new(C::UNAVAILABLE, message).retry_after(retry_after)
+    }
+
+    /// A text that came percent-encoded; `what` names it in an error.
+    ///
+    /// Errors: `C::INVALID` if it is not UTF-8 in percent-encoding
+    pub fn decoded(text: &str, what: &str) -> Result<String, Self> {
+        let bad = || Self::new(C::INVALID, format!("{what} must be percent-encoded UTF-8"));
+        percent::decode(text).ok_or_else(bad)
     }
 
     /// The answer for one thing that is wrong.

@@ -1,7 +1,6 @@
 //! Determines the operation from method and path.
 
 use hyper::Method;
-use serving::percent;
 
 use crate::api_error::{ApiError, Code};
 
@@ -39,7 +38,7 @@ impl Route {
         let (namespace, rest) = rest.split_once('/').ok_or_else(unknown)?;
         let (word, rest) =
             rest.split_once('/').map_or((rest, None), |(word, rest)| (word, Some(rest)));
-        let name = || rest.ok_or_else(unknown).and_then(unescape);
+        let name = || rest.ok_or_else(unknown).and_then(|name| ApiError::decoded(name, "the path"));
         let operation = match (method.as_str(), word) {
             ("POST", "register") => Operation::Register,
             ("POST", "enumerate") => Operation::ParsedEnumerate,
@@ -76,13 +75,8 @@ fn wrong_method(word: &str, takes: &str) -> ApiError {
 pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, ApiError> {
     let pairs = query.into_iter().flat_map(|query| query.split('&'));
     let mut values = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == key);
-    values.next().map(|(_, value)| unescape(value)).transpose()
-}
-
-/// Decodes percent-encoding.
-fn unescape(text: &str) -> Result<String, ApiError> {
-    let bad = || ApiError::new(Code::InvalidRequest, "the path must be percent-encoded UTF-8");
-    percent::decode(text).ok_or_else(bad)
+    let what = format!("parameter {key:?}");
+    values.next().map(|(_, value)| ApiError::decoded(value, &what)).transpose()
 }
 
 #[cfg(test)]
@@ -109,6 +103,8 @@ mod tests {
         assert_eq!(operation("GET", "/v1/a/register"), Err(Code::NoSuchOperation));
         assert_eq!(query(Some("a=1&name=x%20y&name=z"), "name"), Ok(Some("x y".into())));
         assert_eq!(query(None, "name"), Ok(None));
+        let error = query(Some("name=%zz"), "name").unwrap_err();
+        assert_eq!(error.message, "parameter \"name\" must be percent-encoded UTF-8");
         for broken in ["%", "%2", "%zz", "%ff"] {
             let path = format!("/v1/a/identities/{broken}");
             assert_eq!(operation("GET", &path), Err(Code::InvalidRequest), "{broken}");

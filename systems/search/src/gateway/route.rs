@@ -1,7 +1,6 @@
 //! From method and path to what is asked for.
 
 use hyper::Method;
-use serving::percent;
 
 use crate::api_error::{ApiError, Code};
 
@@ -45,8 +44,8 @@ impl Operation {
     pub fn of(method: &Method, path: &str) -> Result<Self, ApiError> {
         if let Some(id) = path.strip_prefix("/v1/workers/").filter(|id| !id.is_empty()) {
             return match *method {
-                Method::GET => Ok(Self::Worker(unescape(id)?)),
-                Method::DELETE => Ok(Self::Delete(unescape(id)?)),
+                Method::GET => Ok(Self::Worker(ApiError::decoded(id, "the path")?)),
+                Method::DELETE => Ok(Self::Delete(ApiError::decoded(id, "the path")?)),
                 _ => Err(takes(path, "GET or DELETE")),
             };
         }
@@ -91,7 +90,7 @@ impl Parameters {
             if read.iter().any(|(read, _)| read == key) {
                 return Err(bad(format!("parameter {name:?} is given twice")));
             }
-            read.push((key, unescape(value)?));
+            read.push((key, ApiError::decoded(value, &format!("parameter {name:?}"))?));
         }
         Ok(Self(read))
     }
@@ -111,12 +110,6 @@ impl Parameters {
         };
         self.get(key).map_or(Ok(false), |value| value.parse().map_err(|_| bad(value)))
     }
-}
-
-/// Percent-encoding undone.
-fn unescape(text: &str) -> Result<String, ApiError> {
-    let bad = || ApiError::new(Code::InvalidRequest, "the path must be percent-encoded UTF-8");
-    percent::decode(text).ok_or_else(bad)
 }
 
 #[cfg(test)]
@@ -152,9 +145,10 @@ mod tests {
         let read = Parameters::read(Some("drop=true&all_or_nothing=false"), &known).unwrap();
         assert_eq!((read.flag("drop"), read.flag("all_or_nothing")), (Ok(true), Ok(false)));
         assert_eq!(Parameters::read(None, &known).unwrap().flag("drop"), Ok(false));
-        for bad in ["drp=true", "drop=true&drop=true", "drop=%zz"] {
+        for (bad, name) in [("drp=true", "drp"), ("drop=1&drop=1", "drop"), ("drop=%zz", "drop")] {
             let error = Parameters::read(Some(bad), &known).unwrap_err();
             assert_eq!(error.code, Code::InvalidRequest, "{bad}");
+            assert!(error.message.contains(&format!("parameter {name:?}")), "{error:?}");
         }
         let read = Parameters::read(Some("drop=yes"), &known).unwrap();
         assert!(read.flag("drop").unwrap_err().message.contains("\"yes\""));
