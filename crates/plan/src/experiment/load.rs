@@ -265,7 +265,14 @@ pub(super) fn without_streams(
     );
     let label = format!("operation `{}` speaks `{}`", one.name, one.protocol);
     let problem = Diagnostic::new(entry.key_span, message, label);
-    Some(problem.with_hint("streams are for `http2` and `shm`; raise `connections` instead"))
+    let able: Vec<String> = known
+        .protocols()
+        .iter()
+        .filter(|name| known.traits(name).multiplexes)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let hint = format!("streams are for {}; raise `connections` instead", able.join(", "));
+    Some(problem.with_hint(hint))
 }
 
 /// The problem that `[load]` is missing.

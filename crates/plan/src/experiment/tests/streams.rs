@@ -47,6 +47,7 @@ fn refused(load: &str, operation: &str, message: &str, place: &str) {
 fn streams_where_there_can_be_none_are_told_with_their_place() {
     let alone = "10 streams on a connection, but `http` carries one operation at a time";
     refused("connections = 5\nstreams = 10", "http = {}", alone, "--> test.toml:5:1");
+    refused("connections = 5\nstreams = 10", "http = {}", alone, "streams are for `http2`;");
     let exclude = "`streams` and `users` exclude each other";
     refused("users = 5\nstreams = 10", HTTP2, exclude, "--> test.toml:5:1");
     let exclude = "`streams` and `new_connections` exclude each other";
