@@ -1,4 +1,4 @@
-//! What is seen of a run while it goes on: in a terminal, and in browsers.
+//! What is seen of a run while it goes on: in a terminal, in browsers, and as metrics.
 //!
 //! In reading order: [`audience`] is what a run sends to each who watches, over a bounded queue; [`view`] is the state of
 //! the run as far as it is known, made from the same events and windows as the record, with [`second`], [`outlook`] and

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fences::blocks;
+use super::manifests::dependencies;
 use super::source::{Source, has_word, sources};
 use super::tree::{Problem, Tree, key_line};
 
 const DRAWING: &str = "ARCHITECTURE.md";
-const TABLES: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// A member of the workspace.
 struct Member {
@@ -55,8 +55,7 @@ fn members(tree: &Tree) -> Vec<Member> {
 fn member(folder: &str, manifest: &str) -> Option<Member> {
     let manifest: toml::Table = manifest.parse().ok()?;
     let name = manifest.get("package")?.get("name")?.as_str()?.to_owned();
-    let tables = TABLES.iter().filter_map(|table| manifest.get(*table)?.as_table());
-    let dependencies = tables.flatten().map(|(key, value)| {
+    let dependencies = dependencies(&manifest).map(|(key, value)| {
         let renamed = value.get("package").and_then(|package| package.as_str());
         renamed.unwrap_or(key).to_owned()
     });
