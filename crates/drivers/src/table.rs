@@ -25,6 +25,18 @@ pub fn template(
     }
 }
 
+/// A text without placeholders, for what belongs to a whole connection.
+pub fn literal(reader: &mut Reader<'_>, key: &str) -> Option<(String, Span)> {
+    let (text, span) = reader.string(key)?;
+    let template = template(reader, text, span, Scope::default())?;
+    if template.literal().is_none() {
+        let what = format!("`{key}` differs from operation to operation");
+        let label = "it belongs to a whole connection";
+        reader.problem(Diagnostic::new(span, what, label));
+    }
+    template.literal().map(|literal| (literal.to_owned(), span))
+}
+
 /// Refuses whole requests of a file for an operation that is none of HTTP.
 pub fn no_requests(reader: &mut Reader<'_>, planned: &Operation) {
     if planned.requests.is_some() {

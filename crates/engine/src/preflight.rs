@@ -14,7 +14,7 @@ use record::summary::Severity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::placement::allowed_cores;
-use crate::selfcheck::open_files;
+use crate::selfcheck::{open_files, status_field};
 use crate::transport::{Address, Endpoint};
 
 /// Descriptors that a run may need besides connections: files of the run folder, timers, pipes of processes, the
@@ -348,18 +348,14 @@ fn raise_files(soft: u64, hard: u64) -> rustix::io::Result<()> {
 
 /// Available memory of the machine, or of the control group if that is less. Unknown counts as unlimited.
 fn memory_available() -> u64 {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
+    let machine = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| status_field(&text, "MemAvailable"))
+        .map(|kibibytes| kibibytes << 10);
     let group = Path::new("/sys/fs/cgroup");
     let group = number(group.join("memory.max"))
         .map(|most| most.saturating_sub(number(group.join("memory.current")).unwrap_or(0)));
     [machine, group].into_iter().flatten().min().unwrap_or(u64::MAX)
-}
-
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn parse_available(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
 }
 
 /// Local ports that the kernel assigns for connections to one address.

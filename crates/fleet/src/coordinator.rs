@@ -17,6 +17,7 @@ use async_nats::Client;
 use async_nats::connection::State;
 use engine::clock::monotonic;
 use plan::plan_share::PlanShare;
+use plan::schedule::nanos;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 
@@ -224,7 +225,7 @@ impl Fleet {
         answer: &dyn Fn(&Report) -> Option<Result<(), String>>,
     ) -> Result<(), FleetError> {
         let mut open: Vec<u32> = self.members.iter().map(|member| member.share.number).collect();
-        let deadline = monotonic() + u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        let deadline = monotonic() + nanos(within);
         while !open.is_empty() {
             if stopped() {
                 return Err(FleetError::new("stopped before the load began"));

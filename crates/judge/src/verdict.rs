@@ -13,16 +13,25 @@ use serde_json::Value;
 use crate::findings::{self, all_failed, in_arm};
 use plan::number;
 
-/// Every criterion passed, or none was set (*measured*).
-pub const PASSED: u8 = 0;
-/// A criterion failed, also by overload.
-pub const FAILED: u8 = 1;
-/// Inconclusive or invalid.
-pub const UNDECIDED: u8 = 3;
 /// The reason of an interrupted run.
 const INTERRUPTED: &str = "the run was interrupted";
-/// No operation succeeded, or a trial of a search could not be carried out.
-pub const COULD_NOT_RUN: u8 = 4;
+
+/// How the program ends. [`crate::explain`] says more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Every criterion passed, or none was set (*measured*).
+    Passed = 0,
+    /// A criterion failed, also by overload.
+    Failed = 1,
+    /// The command line or the experiment is wrong.
+    Usage = 2,
+    /// Inconclusive or invalid.
+    Undecided = 3,
+    /// Target, limits or permissions stood in the way, or no operation succeeded.
+    CouldNotRun = 4,
+    /// A bug of ours.
+    Bug = 101,
+}
 
 /// The verdict from the validity of trials, the criteria and the findings.
 pub fn of(summary: &Summary) -> Verdict {
@@ -73,19 +82,19 @@ fn decided(summary: &Summary) -> Verdict {
     if open.is_empty() { passed(summary) } else { verdict(Judgement::Inconclusive, open) }
 }
 
-/// The exit code that goes with a verdict.
+/// How a run with this verdict ends.
 ///
 /// A rehearsal that only lacks evidence did what it was asked to, so it exits 0.
-pub fn exit_code(summary: &Summary) -> u8 {
+pub fn exit(summary: &Summary) -> Exit {
     let ending = summary.capacity.as_ref().map(|capacity| capacity.ending);
     match summary.verdict.result {
-        _ if ending == Some(CapacityEnding::NotExecuted) => COULD_NOT_RUN,
-        _ if all_failed::of(summary).is_some() => COULD_NOT_RUN,
-        Judgement::Pass | Judgement::Measured => PASSED,
-        Judgement::Fail => FAILED,
-        Judgement::Invalid => UNDECIDED,
-        Judgement::Inconclusive if summary.rehearsal && is_whole(summary) => PASSED,
-        Judgement::Inconclusive => UNDECIDED,
+        _ if ending == Some(CapacityEnding::NotExecuted) => Exit::CouldNotRun,
+        _ if all_failed::of(summary).is_some() => Exit::CouldNotRun,
+        Judgement::Pass | Judgement::Measured => Exit::Passed,
+        Judgement::Fail => Exit::Failed,
+        Judgement::Invalid => Exit::Undecided,
+        Judgement::Inconclusive if summary.rehearsal && is_whole(summary) => Exit::Passed,
+        Judgement::Inconclusive => Exit::Undecided,
     }
 }
 

@@ -207,7 +207,7 @@ impl Period {
     }
 }
 
-/// A length in nanoseconds; it must be below 584 years.
+/// A length in nanoseconds; more than 584 years count as 584.
 pub fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }

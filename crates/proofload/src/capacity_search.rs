@@ -17,6 +17,7 @@ use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Load, Model, Spacing, Stage, SteadyState, Stop};
 use plan::plan::{Arm, Plan, TrialPlan};
 use plan::randomness::{RandomStream, draw};
+use plan::schedule::nanos;
 use plan::units::format_rate;
 use record::folder::{RunReader, names};
 use record::summary::{Run, Stairs, StepResult, Summary, TrialSummary, Validity};
@@ -235,7 +236,7 @@ impl CapacitySearch<'_> {
 
     /// Judges the windows of the trial; each step took `length`.
     fn judge(&self, trial: &TrialSummary, low: f64, length: Duration) -> Result<Stairs, Problem> {
-        let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        let step_ns = nanos(length);
         let mut test = HysteresisTest::new(low, step_ns, trial.window_ns);
         RunReader::new(self.disk)
             .visit_windows(trial.index, &trial.names(), &mut |window| test.add(window))

@@ -23,12 +23,12 @@ use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
 
+use crate::Exit;
 use crate::agenda::{self, Agenda, TrialOutcome};
 use crate::cli::{GeneratorFlags, RecordFlags};
 use crate::crew::{Crew, NotPerformed};
 use crate::disk::{Disk, unwritable};
 use crate::early_end::EarlyEndRules;
-use crate::exit::Exit;
 use crate::judging::{JudgedFolder, TrialOutcomes, state};
 use crate::live::LiveView;
 use crate::problem::Problem;

@@ -18,6 +18,7 @@ use pages::tables::Table;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use plan::printable::printable_lines;
+use plan::schedule::nanos;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary::ListedOperation;
 use record::{EndReason, Window, summary};
@@ -469,10 +470,6 @@ fn model(model: &Model) -> summary::Model {
         Model::Closed => summary::Model::Closed,
         Model::Users { .. } => summary::Model::Users,
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

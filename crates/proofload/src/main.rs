@@ -16,7 +16,6 @@ mod deep;
 mod disk;
 mod early_end;
 mod execution;
-mod exit;
 mod interrupt;
 mod judging;
 mod live;
@@ -40,7 +39,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command};
-use exit::Exit;
+use judge::verdict::Exit;
 use problem::Problem;
 
 /// musl's own allocator is slow.
@@ -59,7 +58,7 @@ fn main() -> ExitCode {
         }
         Err(_) => Exit::Bug,
     };
-    exit.into()
+    ExitCode::from(exit as u8)
 }
 
 fn dispatch(cli: &Cli) -> Result<Exit, Problem> {

@@ -6,7 +6,7 @@ use engine::transport::TransportError;
 use fleet::connection::FleetError;
 use plan::printable::printable_lines;
 
-use crate::exit::Exit;
+use crate::Exit;
 
 /// An error that ends the command, with everything that the user needs to continue.
 #[derive(Debug, Clone, PartialEq, Eq)]

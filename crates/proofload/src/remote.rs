@@ -8,9 +8,9 @@ use plan::plan::Arm;
 use plan::plan_share::PlanShare;
 use plan::units::parse_duration;
 
+use crate::Exit;
 use crate::cli::FleetFlags;
 use crate::execution::TrialOptions;
-use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::LoadedExperiment;
 use crate::problem::Problem;

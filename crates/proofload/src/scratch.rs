@@ -1,11 +1,14 @@
-//! What is too long for memory: kept there while it is short, and then in a file without a name, which goes with the
-//! process.
+//! What is not kept: a list that is too long for memory, in memory while it is short and then in a file without a name,
+//! which goes with the process; and folders that are removed at the end.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 use plan::arrival_list::Scratch;
+use tempfile::TempDir;
+
+use crate::problem::Problem;
 
 /// Bytes that are held in memory.
 const SHORT: usize = 4 << 20;
@@ -38,6 +41,14 @@ impl Scratch for ScratchFile {
             None => self.memory.read_at(bytes, at),
         }
     }
+}
+
+/// A folder that is removed when this is dropped, and that nobody else may look into; its name begins with this.
+pub fn folder(prefix: &str) -> Result<TempDir, Problem> {
+    let root = std::env::temp_dir();
+    tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
+        Problem::environment(format!("cannot make a folder in {}: {error}", root.display()))
+    })
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
 
+use crate::Exit;
 use crate::execution::{driver, now_text};
-use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::systems::launcher;
 

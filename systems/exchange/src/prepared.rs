@@ -88,7 +88,7 @@ fn with_length(length: usize, records: &mut Records) -> Vec<u8> {
 
 /// What is wrong with a payload as the answer to a question, if anything: the one judgement that
 /// every way uses. All of its bytes are read.
-pub fn fault(ask: &DataRequest, payload: &[u8], checksum: u32) -> Option<&'static str> {
+pub fn mismatch(ask: &DataRequest, payload: &[u8], checksum: u32) -> Option<&'static str> {
     if let Wanted::Bytes(bytes) = ask.what
         && payload.len() as u64 != bytes
     {
@@ -174,19 +174,19 @@ mod tests {
         let mut bytes = prepared.bytes().to_vec();
         patch(&mut bytes, ask.nonce);
         let checksum = prepared.checksum(ask.nonce);
-        assert_eq!(fault(&ask, &bytes, checksum), None);
+        assert_eq!(mismatch(&ask, &bytes, checksum), None);
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x20;
-            assert!(fault(&ask, &changed, checksum).is_some(), "byte {at}");
+            assert!(mismatch(&ask, &changed, checksum).is_some(), "byte {at}");
         }
-        assert!(fault(&ask, &bytes[..4_999], checksum).is_some());
-        assert!(fault(&ask, &[], 0).is_some());
-        assert!(fault(&ask, &bytes, checksum ^ 1).is_some());
+        assert!(mismatch(&ask, &bytes[..4_999], checksum).is_some());
+        assert!(mismatch(&ask, &[], 0).is_some());
+        assert!(mismatch(&ask, &bytes, checksum ^ 1).is_some());
         // An answer to another request, whole and with its own checksum.
         let other = DataRequest { nonce: 0xabd, ..ask };
-        assert!(fault(&other, &bytes, checksum).is_some());
+        assert!(mismatch(&other, &bytes, checksum).is_some());
         let users = DataRequest { what: Wanted::Users(2), ..ask };
-        assert!(fault(&users, b"{}", checksum::of(b"{}")).is_some());
+        assert!(mismatch(&users, b"{}", checksum::of(b"{}")).is_some());
     }
 }

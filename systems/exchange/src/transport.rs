@@ -25,11 +25,11 @@ pub trait Transport: Send + Sync + 'static {
 ///
 /// Errors: [`Failure::Damaged`] where nonce, length or checksum are not those of an answer to this
 pub fn verify(ask: &DataRequest, payload: &[u8], checksum: u64) -> Result<(), Failure> {
-    let fault = match u32::try_from(checksum) {
-        Ok(checksum) => prepared::fault(ask, payload, checksum),
+    let mismatch = match u32::try_from(checksum) {
+        Ok(checksum) => prepared::mismatch(ask, payload, checksum),
         Err(_) => Some("a checksum of more than 32 bits"),
     };
-    fault.map_or(Ok(()), |what| Err(Failure::Damaged(what.to_owned())))
+    mismatch.map_or(Ok(()), |what| Err(Failure::Damaged(what.to_owned())))
 }
 
 /// What a way returns for what came.

@@ -145,6 +145,7 @@ fn random_changes_break_nothing() {
 /// Numbers at the ends of what can be written, in every field of every row.
 #[test]
 fn extreme_numbers_break_nothing() {
+    let mut still_read = 0;
     for extreme in ["0", "18446744073709551615", "1e308", "1e-308", "-1"] {
         for (text, _) in everything() {
             let mut changed = String::new();
@@ -157,11 +158,10 @@ fn extreme_numbers_break_nothing() {
                 }
                 digits = c.is_ascii_digit();
             }
-            if let Ok(report) = read(&changed, None) {
-                audit(&report);
-            }
+            still_read += usize::from(read(&changed, None).map(|report| audit(&report)).is_ok());
         }
     }
+    assert!(still_read > 20, "such numbers hardly ever reach the rules: {still_read}");
 }
 
 #[test]

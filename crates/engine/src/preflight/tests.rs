@@ -129,13 +129,6 @@ fn many_operations_need_memory() {
 }
 
 #[test]
-fn available_memory_is_read_in_bytes() {
-    let text = "MemTotal:       16373448 kB\nMemAvailable:   12000000 kB\n";
-    assert_eq!(parse_available(text), Some(12_000_000 * 1024));
-    assert_eq!(parse_available("MemTotal: 1 kB\n"), None);
-}
-
-#[test]
 fn the_range_of_ports_has_both_ends() {
     assert_eq!(parse_range("32768\t60999\n"), Some(28_232));
     assert_eq!(parse_range("9 8"), None);

@@ -17,7 +17,7 @@ use super::error::ProcessError;
 use super::probe;
 use super::ready::ReadyLine;
 use super::running::{Processes, Running};
-use super::scratch::Scratch;
+use super::scratch::ScratchFolder;
 use crate::placement::core_set;
 
 /// The settings for starting processes.
@@ -152,7 +152,8 @@ impl Launcher {
         };
         let port = uses("{port}").then(probe::free_port).transpose();
         let port = port.map_err(|error| lacks("a free port", error))?;
-        let scratch = uses("{scratch}").then(|| Scratch::new(&self.scratch_root, spec.placeholder));
+        let scratch =
+            uses("{scratch}").then(|| ScratchFolder::new(&self.scratch_root, spec.placeholder));
         let scratch = scratch.transpose().map_err(|error| {
             lacks(&format!("a folder below {}", self.scratch_root.display()), error)
         })?;

@@ -12,7 +12,7 @@ use super::child::Child;
 use super::observation::{Observation, Observed};
 use super::parts::Parts;
 use super::ready::ReadyLine;
-use super::scratch::Scratch;
+use super::scratch::ScratchFolder;
 use super::usage::{self, Identity, Usage};
 
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
@@ -57,7 +57,7 @@ pub(super) struct Running {
     past: Vec<Process>,
     /// Whether its end was planned or has been reported.
     pub end_is_known: bool,
-    scratch: Option<Scratch>,
+    scratch: Option<ScratchFolder>,
 }
 
 impl Running {
@@ -87,7 +87,7 @@ impl Running {
     }
 
     /// Keeps its scratch folder until it is dropped.
-    pub fn with_scratch(mut self, scratch: Option<Scratch>) -> Self {
+    pub fn with_scratch(mut self, scratch: Option<ScratchFolder>) -> Self {
         self.scratch = scratch;
         self
     }

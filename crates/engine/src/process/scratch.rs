@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// A folder that exists as long as this value.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     /// A fresh folder below `root`, which is created if it is missing.
     ///
     /// Errors: those of the file system
@@ -33,7 +33,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         // Errors cannot be reported here; the rest stays below the root that the caller chose.
         let _ = fs::remove_dir_all(&self.0);

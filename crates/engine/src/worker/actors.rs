@@ -217,8 +217,7 @@ impl Queue {
 impl Pauses {
     /// Nanoseconds from an answer to the next intended start.
     pub(super) fn next(&mut self, stuck: bool) -> u64 {
-        let think = self.think.pause(self.seed, self.place);
-        let think = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
+        let think = nanos(self.think.pause(self.seed, self.place));
         self.place += 1;
         if !stuck {
             self.refused = 0;

@@ -120,7 +120,7 @@ fn a_bracket_is_the_answer() {
     assert_eq!(answer.steps.len(), searched.1.len());
     assert!(answer.steps.iter().zip(1..).all(|(step, trial)| step.trial == trial));
 
-    assert_eq!((summary.verdict.result, verdict::exit_code(&summary)), (Judgement::Pass, 0));
+    assert_eq!((summary.verdict.result, verdict::exit(&summary) as u8), (Judgement::Pass, 0));
     assert!(summary.criteria.iter().all(|one| one.arm == arm_name(low)));
     let trials: usize = summary.arms.iter().map(|arm| arm.trials.len()).sum();
     assert_eq!(trials, searched.1.len(), "every trial is in an arm");
@@ -148,7 +148,7 @@ fn a_rate_that_passes_once_and_not_the_next_time_is_why_the_ends_are_apart() {
     assert_eq!(answer.no_further, Some(NoFurther::Contested));
     assert!(answer.not_shown.is_some_and(|rate| low < rate && rate < high), "{answer:?}");
     assert_eq!(answer.ending, CapacityEnding::Bracketed);
-    assert_eq!(verdict::exit_code(&summary), 0, "both ends are known");
+    assert_eq!(verdict::exit(&summary) as u8, 0, "both ends are known");
     let said = &summary.verdict.reasons[0];
     let why =
         "; narrowed no further: between them the same rate passed in one trial and not in another";
@@ -180,7 +180,7 @@ fn a_stopped_search_keeps_what_is_known_and_exits_3() {
     let answer = summary.capacity.as_ref().unwrap();
     assert_eq!((answer.low, answer.high), (Some(400.0), None));
     assert_eq!(answer.ending, CapacityEnding::Stopped);
-    assert_eq!(verdict::exit_code(&summary), 3);
+    assert_eq!(verdict::exit(&summary) as u8, 3);
     let said: Vec<&str> = codes(&summary).filter(|code| *code == INTERRUPTED).collect();
     assert_eq!(said, [INTERRUPTED], "of the search, and not of its trial as well");
     assert_eq!(summary.findings[0].claim, "the search was stopped in or after trial 4");
@@ -196,7 +196,7 @@ fn a_generator_at_its_limit_leaves_a_lower_bound() {
     let answer = summary.capacity.as_ref().unwrap();
     assert_eq!(answer.limited_by.as_deref(), Some("generator"));
     assert_eq!((answer.low, answer.high), (Some(400.0), None));
-    assert_eq!(verdict::exit_code(&summary), 3);
+    assert_eq!(verdict::exit(&summary) as u8, 3);
     assert!(summary.verdict.reasons[0].contains("400/s or more"), "{:?}", summary.verdict);
     assert!(summary.findings.iter().any(|one| one.code == "generator-limited-capacity"));
 }
@@ -309,7 +309,7 @@ fn a_service_that_dies_again_and_again_is_neither_the_targets_limit_nor_the_gene
     let answer = summary.capacity.as_ref().unwrap();
     assert_eq!(answer.ending, CapacityEnding::Spoiled);
     assert_eq!((answer.low, answer.high), (Some(400.0), None));
-    assert_eq!((answer.limited_by.as_deref(), verdict::exit_code(&summary)), (None, 3));
+    assert_eq!((answer.limited_by.as_deref(), verdict::exit(&summary) as u8), (None, 3));
     assert!(codes(&summary).any(|code| code == PROCESS_DIED));
     assert!(codes(&summary).all(|code| code != "generator-limited-capacity"));
     let said = &summary.verdict.reasons[0];
@@ -335,7 +335,7 @@ fn a_search_that_is_stopped_on_the_way_up_and_down_keeps_its_interval_and_exits_
         let summary = cut_short(&searched, hysteresis, Some(Incomplete::Stopped));
         let answer = summary.capacity.as_ref().unwrap();
         assert!(answer.low.is_some() && answer.high.is_some());
-        assert_eq!((answer.ending, verdict::exit_code(&summary)), (CapacityEnding::Stopped, 3));
+        assert_eq!((answer.ending, verdict::exit(&summary) as u8), (CapacityEnding::Stopped, 3));
         assert_eq!(codes(&summary).filter(|code| *code == INTERRUPTED).count(), 1);
         assert_eq!(answer.stairs, None);
         let is_kept = summary.arms.iter().any(|arm| arm.name == "rate=stairs");
@@ -354,7 +354,7 @@ fn a_spoiled_way_up_and_down_accuses_nobody_and_is_told() {
             (Validity::Invalid, vec!["the generator was late".into()]);
     });
     let summary = cut_short(&searched, Some(&late), None);
-    assert_eq!(verdict::exit_code(&summary), 0, "the interval is known all the same");
+    assert_eq!(verdict::exit(&summary) as u8, 0, "the interval is known all the same");
     assert!(codes(&summary).any(|code| code == "late-generator"));
     assert!(codes(&summary).all(|code| code != "metastable" && code != INTERRUPTED));
     let said = "the hysteresis test says nothing: the generator was late";
@@ -367,7 +367,7 @@ fn a_trial_that_cannot_be_carried_out_ends_the_search_with_what_is_known() {
     let incomplete = || Some(Incomplete::NotExecuted { trial: 9, why });
     let summary = cut_short(&searched(settings(), limit), None, incomplete());
     let answer = summary.capacity.as_ref().unwrap();
-    assert_eq!((answer.ending, verdict::exit_code(&summary)), (CapacityEnding::NotExecuted, 4));
+    assert_eq!((answer.ending, verdict::exit(&summary) as u8), (CapacityEnding::NotExecuted, 4));
     assert!(answer.low.is_some() && answer.high.is_some() && !answer.steps.is_empty());
     let found = &summary.findings[0];
     assert_eq!((found.code.as_str(), found.trial), (NOT_EXECUTED, Some(9)));
@@ -376,7 +376,7 @@ fn a_trial_that_cannot_be_carried_out_ends_the_search_with_what_is_known() {
 
     let summary = cut_short(&(Search::new(settings()), Vec::new()), None, incomplete());
     let said = "a trial could not be carried out before any rate was shown to hold";
-    assert_eq!((summary.verdict.reasons[0].as_str(), verdict::exit_code(&summary)), (said, 4));
+    assert_eq!((summary.verdict.reasons[0].as_str(), verdict::exit(&summary) as u8), (said, 4));
 }
 
 #[test]

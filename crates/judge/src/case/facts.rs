@@ -1,11 +1,11 @@
 //! A trial or a run as input to judgements: its summary, and the facts that a summary leaves out.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use plan::comparison::Comparison;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
+use plan::schedule::nanos;
 use plan::target::Target;
 use record::summary::{self, Arm, Machine, TrialSummary};
 use record::{EarlyEnd, EndReason, FaultDone, PoolFacts, Role};
@@ -154,7 +154,7 @@ fn think_mean(model: &Model) -> Option<u64> {
         Think::Uniform { low, high } => (low + high) / 2,
         Think::Exponential { mean } => mean,
     };
-    Some(nanoseconds(mean))
+    Some(nanos(mean))
 }
 
 /// Operations whose answers carry more than a status, but are checked by status alone. An HTTP answer has content;
@@ -196,8 +196,4 @@ fn is_local(target: &Target) -> bool {
     target.channel().is_some()
         || target.unix_socket.is_some()
         || HERE.iter().any(|here| host.starts_with(here))
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -53,7 +53,7 @@ fn a_slower_arm_is_changed_by_what_it_is_slower() {
     assert_eq!((one.of.as_str(), one.points.len()), ("outcome_time", 10));
     assert_eq!(finding(&summary, "undecided-comparison"), None);
     assert_eq!(summary.verdict.reasons[1], "the comparison is decided");
-    assert_eq!(crate::verdict::exit_code(&summary), 0);
+    assert_eq!(crate::verdict::exit(&summary) as u8, 0);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn noise_beyond_the_margin_is_undecided_and_says_what_would_decide() {
     assert!(said.claim.starts_with("p50 of level=new against old is undecided after 8 blocks"));
     assert!(said.advice.contains(&one.needs_blocks.unwrap().to_string()), "{}", said.advice);
     assert_eq!(summary.verdict.reasons[1], "the comparison is undecided");
-    assert_eq!(crate::verdict::exit_code(&summary), 0);
+    assert_eq!(crate::verdict::exit(&summary) as u8, 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use plan::criterion::{Count, CountedPart, Criterion, Metric, Operator, Rate, RatioSide, Time};
+use plan::schedule::nanos;
 use record::summary::Judgement;
 use record::{FailureKind, OperationWindow, Window, WindowSpan};
 use stats::quantile;
@@ -224,7 +225,6 @@ impl TimeThreshold {
 
 impl LongWindows {
     pub(super) fn new(criterion: &Criterion) -> Self {
-        let nanos = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let length = criterion.over.map_or(0, nanos);
         Self { length, per: 0, open: Vec::new(), closed: Vec::new() }
     }

@@ -467,7 +467,7 @@ fn a_run_that_gave_up_fails_what_it_gave_up_on() {
     let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
     // The others would pass alone, but the plan was not carried out.
     assert_eq!(results, [Fail, Inconclusive, Inconclusive]);
-    assert_eq!((summary.verdict.result, crate::verdict::exit_code(&summary)), (Fail, 1));
+    assert_eq!((summary.verdict.result, crate::verdict::exit(&summary) as u8), (Fail, 1));
     let claim =
         "the run was given up after 60.0 s: `p99 < 20ms` can no longer be met: so it was said";
     assert_eq!(finding(&summary, "fail-fast").unwrap().claim, claim);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use plan::plan::{Plan, TrialPlan};
+use plan::schedule::nanos;
 use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
@@ -162,7 +163,6 @@ pub(crate) fn missed_windows(about: &About<'_>, windows: &MissedWindows<'_>) -> 
         count(number(missed)),
         count(number(of))
     );
-    let nanos = |at: Duration| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
     let noticed = Noticed::new(claim, "look at the chart over time to see what happened there")
         .with("windows", of)
         .with("missed", missed)

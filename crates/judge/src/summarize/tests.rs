@@ -3,7 +3,7 @@ use record::{FailureKind, Outcome};
 
 use super::*;
 use crate::simulated::{Op, Simulated, file, simulate};
-use crate::verdict::exit_code;
+use crate::verdict::exit;
 
 mod ended;
 
@@ -127,7 +127,7 @@ fn a_steady_state_that_is_only_reported_needs_no_note() {
     let made = simulate(&file(load, &[]), 500, 30_000, |index| Op::answered(drawn(index, 2e6)));
     let summary = made.summary();
     assert_eq!((only(&summary).validity, &only(&summary).reasons), (Validity::Valid, &Vec::new()));
-    assert_eq!(exit_code(&summary), 0);
+    assert_eq!(exit(&summary) as u8, 0);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_late_generator_spoils_the_trial_and_not_the_target() {
     let mut summary = made.summary();
     assert_eq!(only(&summary).validity, Validity::Invalid);
     assert_eq!(summary.criteria[0].result, Judgement::Invalid);
-    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Invalid, 3));
+    assert_eq!((summary.verdict.result, exit(&summary) as u8), (Judgement::Invalid, 3));
     assert_eq!(codes(&summary)[0], "late-generator");
     summary.findings.retain(|finding| finding.code.starts_with("generator-"));
     assert_eq!(codes(&summary), Vec::<&str>::new(), "no resource was scarce");
@@ -201,7 +201,7 @@ fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
     let counts = spared.arms[0].trials.iter().map(|trial| (trial.validity, trial.counts_for));
     assert_eq!(counts.clone().nth(1), Some((Validity::Invalid, CountsFor::Spared)));
     assert_eq!(counts.filter(|(_, counts)| *counts == CountsFor::Judgement).count(), 2);
-    assert_eq!((spared.criteria[0].result, exit_code(&spared)), (Judgement::Pass, 0));
+    assert_eq!((spared.criteria[0].result, exit(&spared) as u8), (Judgement::Pass, 0));
     let told =
         "the generator was late in trial 2; its block is judged without it, as `spare` permits";
     assert!(spared.verdict.reasons.iter().any(|one| one == told), "{:?}", spared.verdict);
@@ -209,10 +209,10 @@ fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
     assert!(!codes(&spared).contains(&"interrupted"), "it was carried out");
     for (late, spare) in [(&[2][..], 0), (&[1, 3], 1)] {
         let summary = late_in(late, spare, false);
-        assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Invalid, 3));
+        assert_eq!((summary.verdict.result, exit(&summary) as u8), (Judgement::Invalid, 3));
     }
     // A late generator does not excuse a wrong answer.
-    assert_eq!(exit_code(&late_in(&[2], 1, true)), 3);
+    assert_eq!(exit(&late_in(&[2], 1, true)) as u8, 3);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn missed_operations_are_overload_and_fail() {
     let trial = only(&summary);
     assert_eq!((trial.validity, trial.accounting.missed), (Validity::Overload, 1_000));
     assert_eq!(summary.criteria[0].result, Judgement::Fail);
-    assert_eq!((codes(&summary)[0], exit_code(&summary)), ("overload", 1));
+    assert_eq!((codes(&summary)[0], exit(&summary) as u8), ("overload", 1));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn an_interrupted_run_is_at_best_inconclusive() {
     made.trial.interrupted = true;
     let summary = made.summary();
     assert_eq!(only(&summary).validity, Validity::Noted);
-    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Inconclusive, 3));
+    assert_eq!((summary.verdict.result, exit(&summary) as u8), (Judgement::Inconclusive, 3));
     assert!(!codes(&summary).contains(&"overload"));
 }
 

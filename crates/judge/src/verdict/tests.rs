@@ -9,7 +9,7 @@ fn judged(change: impl FnOnce(&mut Summary)) -> (Judgement, u8) {
     let mut summary = example::summary();
     change(&mut summary);
     summary.verdict = of(&summary);
-    (summary.verdict.result, exit_code(&summary))
+    (summary.verdict.result, exit(&summary) as u8)
 }
 
 fn first_trial(summary: &mut Summary) -> &mut TrialSummary {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use plan::schedule::nanos;
 use prost::{Message, Oneof};
 
 use crate::metrics::families::{self, Kind, Value};
@@ -173,7 +174,6 @@ pub fn request(
     (since, at): (Duration, Duration),
     ends: bool,
 ) -> ExportRequest {
-    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let flags = if ends { NO_RECORDED_VALUE } else { 0 };
     let instants = Instants { start: nanos(since), time: nanos(at), flags };
     let metrics = families.iter().map(|family| metric(family, instants));

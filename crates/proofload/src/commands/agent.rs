@@ -20,15 +20,15 @@ use record::summary::Placement;
 use serde_json::to_vec;
 use tempfile::TempDir;
 
+use crate::Exit;
 use crate::capacity_search::with_load;
 use crate::cli::AgentArgs;
-use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_for_agent};
 use crate::problem::Problem;
 use crate::sharing::agent_facts;
 use crate::shipping::unpack;
-use crate::{contact, execution, interrupt, redaction, remote};
+use crate::{contact, execution, interrupt, redaction, remote, scratch};
 
 /// How long an agent waits between two orders of its coordinator, at most.
 const BETWEEN: Duration = Duration::from_hours(24);
@@ -89,7 +89,8 @@ fn one_run(
                 .hint("start `proofload run … --agents N --via …`, or wait longer with `--wait`"));
         }
     };
-    let scratch = scratch()?;
+    // Files of an experiment may hold secrets.
+    let scratch = scratch::folder("proofload-agent-")?;
     let agent = match take(&task, &received, &scratch) {
         Ok(loaded) => Agent { link, task, attempt: 0, loaded, live, user: stop.clone() },
         Err(problem) => {
@@ -312,14 +313,4 @@ impl Drop for Relay {
     fn drop(&mut self) {
         let _ = self.done.send(());
     }
-}
-
-/// A folder for the files of a run, which goes away with it; files of an experiment may hold secrets.
-fn scratch() -> Result<TempDir, Problem> {
-    let root = std::env::temp_dir();
-    // Nobody else may look into it.
-    let made = tempfile::Builder::new().prefix("proofload-agent-").tempdir();
-    made.map_err(|error| {
-        Problem::environment(format!("cannot make a folder in {}: {error}", root.display()))
-    })
 }

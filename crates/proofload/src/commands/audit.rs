@@ -6,8 +6,8 @@ use std::path::Path;
 use audit::{imports, page, rules};
 use engine::file;
 
+use crate::Exit;
 use crate::cli::AuditArgs;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

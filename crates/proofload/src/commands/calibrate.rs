@@ -5,22 +5,24 @@ use std::path::{Path, PathBuf};
 
 use judge::findings::INTERRUPTED;
 use record::summary::Validity;
+use tempfile::TempDir;
 
+use crate::Exit;
 use crate::calibration::{CASES, CalibrationCase, CaseResult, Reading};
 use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags, RecordFlags, ShareFlags, WatchFlags};
 use crate::commands::run::measure;
 use crate::execution::TrialOptions;
-use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::load_text;
 use crate::output;
 use crate::problem::Problem;
+use crate::scratch;
 use crate::sharing::ShareRun;
 
 /// Runs every case; exits 3 if a comparison fails.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
     let mut live = LiveView::new(args.quiet);
-    let kept = Folder::new(args.out.as_deref());
+    let kept = Folder::new(args.out.as_deref())?;
     let mut floor_ns = 0.0;
     let mut all_hold = true;
     output::print(&row(&HEADINGS.map(str::to_owned)))?;
@@ -113,29 +115,27 @@ fn row(cells: &[String; 6]) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-/// Where the run folders go: the user's folder, or a temporary one that is removed at the end.
-struct Folder {
-    root: PathBuf,
-    is_kept: bool,
+/// Where the run folders go.
+enum Folder {
+    /// The user's.
+    Kept(PathBuf),
+    /// Removed at the end; if that fails, only files in the system's temporary folder remain.
+    Temporary(TempDir),
 }
 
 impl Folder {
-    fn new(out: Option<&Path>) -> Self {
-        let own =
-            || std::env::temp_dir().join(format!("proofload-calibrate-{}", std::process::id()));
-        Self { root: out.map_or_else(own, Path::to_owned), is_kept: out.is_some() }
+    fn new(out: Option<&Path>) -> Result<Self, Problem> {
+        match out {
+            Some(out) => Ok(Self::Kept(out.to_owned())),
+            None => scratch::folder("proofload-calibrate-").map(Self::Temporary),
+        }
     }
 
     fn of(&self, case: &CalibrationCase) -> PathBuf {
-        self.root.join(case.name.replace([' ', ',', '/'], "-").to_lowercase())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // If this fails, only files in the system's temporary folder remain.
-            let _ = std::fs::remove_dir_all(&self.root);
-        }
+        let root = match self {
+            Self::Kept(root) => root,
+            Self::Temporary(root) => root.path(),
+        };
+        root.join(case.name.replace([' ', ',', '/'], "-").to_lowercase())
     }
 }

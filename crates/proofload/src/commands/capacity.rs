@@ -20,15 +20,15 @@ use stats::capacity::search::SearchSettings;
 use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
+use crate::Exit;
 use crate::capacity_search::{CapacitySearch, arm_at};
 use crate::cli::{
     CapacityArgs, LoadFlags, OutputFlags, RunArgs, SearchFlags, ShareFlags, WatchFlags,
 };
-use crate::commands::run::{exit, indented, provenance};
+use crate::commands::run::{indented, provenance};
 use crate::contact::foresee;
 use crate::disk::{Disk, unwritable};
 use crate::execution::{TrialOptions, now_text};
-use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_search};
 use crate::problem::Problem;
@@ -106,7 +106,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         return Err(redacted(problem));
     }
     stuck.map_or(Ok(()), |problem| Err(redacted(problem)))?;
-    let exits = found.iter().map(|(_, summary)| exit(summary));
+    let exits = found.iter().map(|(_, summary)| judge::verdict::exit(summary));
     let whole = found.len() == arms.len();
     let otherwise = if whole { Exit::Passed } else { Exit::Undecided };
     Ok(exits.into_iter().find(|one| *one != Exit::Passed).unwrap_or(otherwise))

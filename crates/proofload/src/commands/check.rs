@@ -6,9 +6,9 @@ use engine::file;
 use plan::diagnostic::{Colour, Sources, render};
 use plan::printable::{printable, printable_lines};
 
+use crate::Exit;
 use crate::cli::CheckArgs;
 use crate::deep::with_stack;
-use crate::exit::Exit;
 use crate::loading::{LARGEST, load_file};
 use crate::problem::Problem;
 use crate::try_once::try_arm;

@@ -8,9 +8,9 @@ use record::folder::{Folder, RunReader, names};
 use record::summary::{Judgement, Summary};
 use serde_json::Value;
 
+use crate::Exit;
 use crate::cli::CompareArgs;
 use crate::disk::Disk;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

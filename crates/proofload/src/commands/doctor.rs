@@ -13,7 +13,7 @@ use record::summary::{Machine, Severity};
 use rustix::fs::statvfs;
 use stats::quantile::rank;
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::systems::Systems;

@@ -1,7 +1,7 @@
 //! `proofload explain`: what a finding, a term or an exit code means.
 
+use crate::Exit;
 use crate::cli::ExplainArgs;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

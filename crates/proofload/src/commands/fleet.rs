@@ -6,8 +6,8 @@ use fleet::coordinator::present;
 use plan::number;
 use plan::printable::printable;
 
+use crate::Exit;
 use crate::cli::{FleetArgs, FleetCommand, ManifestArgs, StatusArgs};
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::remote;

@@ -12,9 +12,9 @@ use import::draft::Draft;
 use import::{Format, Options, Unreadable, access_log};
 use plan::printable::printable;
 
+use crate::Exit;
 use crate::cli::ImportArgs;
 use crate::deep::with_stack;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

@@ -4,8 +4,8 @@ use clap::CommandFactory;
 use clap_complete::Generator;
 use clap_complete::shells::{Bash, Fish, Zsh};
 
+use crate::Exit;
 use crate::cli::{Cli, CompletionsArgs, ManualArgs, Shell};
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

@@ -6,10 +6,10 @@ use record::folder::{RunReader, names};
 use record::summary::Run;
 
 use super::run;
+use crate::Exit;
 use crate::agenda::Agenda;
 use crate::cli::MergeArgs;
 use crate::disk::Disk;
-use crate::exit::Exit;
 use crate::judging::{JudgedFolder, TrialOutcomes};
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_without_secrets};
@@ -106,5 +106,5 @@ fn fill(
     let outcomes = TrialOutcomes { states: &states, before: &states, agenda, lost: None };
     let summary = judged.summary(run, outcomes)?;
     run::write_summary(disk, &summary, &plan.secrets)?;
-    Ok(run::exit(&summary))
+    Ok(judge::verdict::exit(&summary))
 }

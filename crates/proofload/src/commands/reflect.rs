@@ -9,8 +9,8 @@ use engine::transport::{Endpoint, Kernel};
 use plan::target::Target;
 use tokio::runtime::{Builder, LocalOptions};
 
+use crate::Exit;
 use crate::cli::ReflectArgs;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 

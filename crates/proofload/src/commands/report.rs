@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use pages::{Format, unfinished};
 use record::folder::{Folder, names};
 
+use crate::Exit;
 use crate::cli::ReportArgs;
 use crate::disk::Disk;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::publishing::{print, read_back};

@@ -13,12 +13,12 @@ use record::summary::Run;
 use super::run;
 use plan::plan_share::PlanShare;
 
+use crate::Exit;
 use crate::agenda::Agenda;
 use crate::cli::{FleetFlags, GeneratorFlags, OutputFlags, WatchFlags};
 use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions};
-use crate::exit::Exit;
 use crate::judging::JudgedFolder;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_again};
@@ -94,7 +94,7 @@ pub fn resume(
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     drop(crew);
     publishing::publish(&disk, flags, &mut live)?;
-    Ok(run::exit(&summary))
+    Ok(judge::verdict::exit(&summary))
 }
 
 /// The agents that perform the trials that are left; `None` if none is.

@@ -11,12 +11,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::Exit;
 use crate::cli::{OutputFlags, RunArgs, ShareFlags, WatchFlags};
 use crate::contact::foresee;
 use crate::crew::{Crew, LocalCrew, RemoteCrew};
 use crate::disk::Disk;
 use crate::execution::{Execution, TrialOptions, now_text};
-use crate::exit::Exit;
 use crate::live::LiveView;
 use crate::loading::{LoadedExperiment, load_run};
 use crate::problem::Problem;
@@ -45,7 +45,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         measure(&loaded, (&args.output, &args.watch, &args.share), options, &mut live)
             .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     publish(&finished.disk, &args.output, &mut live)?;
-    Ok(exit(&finished.summary))
+    Ok(judge::verdict::exit(&finished.summary))
 }
 
 fn share_run(flags: &ShareFlags) -> ShareRun {
@@ -158,16 +158,6 @@ fn origin(asked: &RunRequest, run: &Run, options: TrialOptions) -> Result<RunOri
 fn json(value: &impl Serialize) -> Result<serde_json::Value, Problem> {
     serde_json::to_value(value)
         .map_err(|error| Problem::environment(format!("cannot write the record: {error}")))
-}
-
-/// The exit code for the verdict.
-pub fn exit(summary: &Summary) -> Exit {
-    match judge::verdict::exit_code(summary) {
-        judge::verdict::PASSED => Exit::Passed,
-        judge::verdict::FAILED => Exit::Failed,
-        judge::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
-        _ => Exit::Undecided,
-    }
 }
 
 /// Time, machine and version of the run.

@@ -4,8 +4,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::Exit;
 use crate::cli::ServeArgs;
-use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::systems::Systems;

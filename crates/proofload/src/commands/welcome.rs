@@ -1,6 +1,6 @@
 //! `proofload` alone: three things to try.
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::systems::Systems;

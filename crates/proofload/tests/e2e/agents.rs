@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::fences::blocks;
 use crate::lab::brokers::Broker;
 use crate::lab::process::Running;
-use crate::lab::server::{Served, Truth, free_port, truth};
+use crate::lab::server::{NOBODY, Served, Truth, truth};
 use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial, repository};
 
 mod agreement;
@@ -71,7 +71,7 @@ fn ended(lab: &Lab, run: Running, agents: Vec<Running>) -> (Summary, Vec<Ran>) {
     let ran = run.finish();
     let said: Vec<Ran> = agents.into_iter().map(Running::finish).collect();
     let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}\n{said:?}"));
-    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+    assert_eq!(ran.code, judge::verdict::exit(&summary) as i32, "{ran:?}");
     assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
     summary.arms.iter().flat_map(|arm| &arm.trials).for_each(assert_accounting);
     (summary, said)
@@ -246,7 +246,7 @@ fn a_second_coordinator_leaves_the_first_alone() {
     assert!(said.iter().all(|ran| ran.code == 0), "{said:?}");
     assert!(finding(&summary, "agent-lost").is_none(), "{:?}", summary.findings);
     let resumed = lab.proofload(&["run", "--resume", "run", "--quiet"]);
-    let code = i32::from(judge::verdict::exit_code(&summary));
+    let code = judge::verdict::exit(&summary) as i32;
     assert_eq!(resumed.code, code, "nothing is left to do: {resumed:?}");
 }
 
@@ -316,7 +316,7 @@ fn what_agents_cannot_do_is_refused_before_anything_is_sent() {
     let lab = Lab::new();
     let (nats, (_target, url)) = (Broker::nats(&lab), truth(&["mode=none"]));
     lab.write("x.toml", &experiment(&url, 1));
-    let (via, nowhere) = (nats.url(), format!("nats://127.0.0.1:{}", free_port()));
+    let (via, nowhere) = (nats.url(), format!("nats://{NOBODY}"));
     let refused = |arguments: &[&str], code: i32, says: &[&str]| {
         let ran = lab.proofload(&[&["run", "--quiet", "--out", "refused"], arguments].concat());
         assert_eq!(ran.code, code, "{arguments:?}: {ran:?}");

@@ -29,7 +29,7 @@ fn search(lab: &Lab, file: &str, flags: &[&str]) -> (Summary, Capacity, bool) {
     let ran = lab.proofload(&[&fixed, flags].concat());
     assert_eq!(ran.stderr, "", "--quiet talks");
     let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
-    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+    assert_eq!(ran.code, judge::verdict::exit(&summary) as i32, "{ran:?}");
     assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
     let capacity = summary.capacity.clone().expect("an answer");
     let bracketed = capacity.ending == CapacityEnding::Bracketed;

@@ -15,7 +15,7 @@ const SLOW: &str = "service=300ms";
 /// Runs until the run gives up.
 fn given_up(lab: &Lab, arguments: &[&str]) -> (Ran, Summary) {
     let (ran, summary) = lab.run(&[arguments, &["--fail-fast"]].concat());
-    assert_eq!(verdict::exit_code(&summary), 1, "{:?}", summary.verdict);
+    assert_eq!(verdict::exit(&summary) as u8, 1, "{:?}", summary.verdict);
     let trials: Vec<_> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
     assert_eq!(trials.len(), 1, "later trials are not executed");
     assert_accounting(trials[0]);

@@ -49,7 +49,7 @@ fn numbers(summary: &Summary) -> Vec<u32> {
 
 /// The exit code is the verdict; the generator of a busy machine may have been late.
 fn assert_judged(ran: &Ran, summary: &Summary) {
-    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(summary)), "{ran:?}");
+    assert_eq!(ran.code, judge::verdict::exit(summary) as i32, "{ran:?}");
     assert!(finding(summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
 }
 

@@ -65,7 +65,7 @@ fn four_shares_are_one_run() {
     }
     let (ran, summary) = merged(&lab, &["s3", "s1", "s4", "s2"], "whole");
     let summary = summary.unwrap_or_else(|| panic!("{ran:?}"));
-    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+    assert_eq!(ran.code, judge::verdict::exit(&summary) as i32, "{ran:?}");
     assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
     let trial = only_trial(&summary);
     assert_accounting(trial);

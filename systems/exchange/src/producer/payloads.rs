@@ -173,7 +173,7 @@ impl Drop for PayloadCopy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prepared::fault;
+    use crate::prepared::mismatch;
 
     fn ask(bytes: u64, nonce: u64) -> DataRequest {
         DataRequest { what: Wanted::Bytes(bytes), nonce }
@@ -185,7 +185,7 @@ mod tests {
         let mut places = Vec::new();
         for nonce in 0..5 {
             let copied = cache.copied(&ask(5_000, nonce)).unwrap();
-            assert_eq!(fault(&ask(5_000, nonce), copied.as_ref(), copied.checksum()), None);
+            assert_eq!(mismatch(&ask(5_000, nonce), copied.as_ref(), copied.checksum()), None);
             places.push(copied.as_ref().as_ptr());
         }
         assert!(places.iter().all(|place| *place == places[0]), "the same memory each time");

@@ -2,9 +2,9 @@
 
 use plan::diagnostic::{Diagnostic, Span};
 use plan::document::Reader;
-use plan::template::{Scope, Template};
 
 use crate::nats::session::{Auth, Session, UseTls};
+use crate::table::literal;
 
 /// Reads how a connection is opened.
 pub(super) fn read(reader: &mut Reader<'_>) -> Session {
@@ -14,7 +14,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Session {
         "always" => Some(UseTls::Always),
         _ => None,
     });
-    let [user, password, token] = ["user", "password", "token"].map(|key| fixed(reader, key));
+    let [user, password, token] = ["user", "password", "token"].map(|key| literal(reader, key));
     let auth = match (user, password, token) {
         (Some((user, _)), Some((password, _)), None) => Auth::User { user, password },
         (None, None, Some((token, _))) => Auth::Token(token),
@@ -42,21 +42,4 @@ fn missing(reader: &mut Reader<'_>, span: Span, key: &str, other: &str) {
     reader.problem(
         problem.with_hint(format!("add {other} = \"{{{{env.{}}}}}\"", other.to_uppercase())),
     );
-}
-
-/// A text without placeholders.
-fn fixed(reader: &mut Reader<'_>, key: &str) -> Option<(String, Span)> {
-    let (text, span) = reader.string(key)?;
-    match Template::compile(text, span, Scope::default()) {
-        Ok(template) => match template.literal() {
-            Some(literal) => return Some((literal.to_owned(), span)),
-            None => {
-                let what = format!("`{key}` differs from operation to operation");
-                let label = "it belongs to a whole connection";
-                reader.problem(Diagnostic::new(span, what, label));
-            }
-        },
-        Err(problems) => problems.into_iter().for_each(|problem| reader.problem(problem)),
-    }
-    None
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader};
-use plan::template::{Scope, Template};
+use plan::template::Scope;
 
 use super::codec::command;
 use super::operation::{Operation, Piece};
 use super::session::{Auth, Session};
 use crate::http::compile::expect;
-use crate::table::{no_requests, template, text};
+use crate::table::{literal, no_requests, template, text};
 
 /// Commands that change what a connection is, which operations share, or that are not answered by one reply.
 const NOT_OF_A_LOAD: [(&str, &str); 18] = [
@@ -103,8 +103,8 @@ fn refuse(reader: &mut Reader<'_>, first: &str, second: &str, node: &Node) {
 
 /// `user`, `password` and `db`: the same for all operations of a connection.
 fn session(reader: &mut Reader<'_>) -> Session {
-    let user = fixed(reader, "user");
-    let password = fixed(reader, "password");
+    let user = literal(reader, "user");
+    let password = literal(reader, "password");
     let auth = match (user, password) {
         (user, Some((password, _))) => Some(Auth { user: user.map(|(user, _)| user), password }),
         (Some((_, span)), None) => {
@@ -123,21 +123,4 @@ fn session(reader: &mut Reader<'_>) -> Session {
         })
     });
     Session { auth, db }
-}
-
-/// A text without placeholders.
-fn fixed(reader: &mut Reader<'_>, key: &str) -> Option<(String, plan::diagnostic::Span)> {
-    let (text, span) = reader.string(key)?;
-    match Template::compile(text, span, Scope::default()) {
-        Ok(template) => match template.literal() {
-            Some(literal) => return Some((literal.to_owned(), span)),
-            None => {
-                let what = format!("`{key}` differs from operation to operation");
-                let label = "it belongs to a whole connection";
-                reader.problem(Diagnostic::new(span, what, label));
-            }
-        },
-        Err(problems) => problems.into_iter().for_each(|problem| reader.problem(problem)),
-    }
-    None
 }

@@ -62,7 +62,7 @@ fn a_worker_that_waits_leaves_a_closed_load_undecided_and_an_open_one_judged() {
         }
         let summary = made.summary();
         let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
-        (results, crate::verdict::exit_code(&summary))
+        (results, crate::verdict::exit(&summary) as u8)
     };
     let (open, closed) = ("rate = \"100/s\"\narrivals = \"constant\"", "connections = 1");
     assert_eq!(results(closed, false), (vec![Pass; 3], 0));

@@ -2,7 +2,7 @@ use record::Outcome;
 use record::summary::{Finding, Judgement, Summary, Validity};
 
 use crate::simulated::{Op, file, simulate};
-use crate::verdict::exit_code;
+use crate::verdict::exit;
 
 const MS: u64 = 1_000_000;
 const RATE: u64 = 500;
@@ -46,7 +46,7 @@ fn a_target_that_stays_as_it_is_raises_nothing() {
     let summary = minute(REQUIRED, |_| 4.0);
     assert_eq!(validity(&summary), (Validity::Valid, &[][..]));
     assert!(found(&summary).is_empty(), "{:?}", found(&summary));
-    assert_eq!(exit_code(&summary), 0);
+    assert_eq!(exit(&summary) as u8, 0);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_leak_is_a_drift_and_no_steady_state() {
     assert_eq!(validity, Validity::NoSteadyState);
     assert_eq!(reasons[0], format!("no steady state: {}", finding.claim));
     assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
-    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Inconclusive, 3));
+    assert_eq!((summary.verdict.result, exit(&summary) as u8), (Judgement::Inconclusive, 3));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn where_it_is_only_reported_a_drift_is_a_note() {
     let summary = minute(&load, |second| 4.0 + second / 60.0);
     only(&summary, "drift");
     assert_eq!(validity(&summary).0, Validity::Noted);
-    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Pass, 0));
+    assert_eq!((summary.verdict.result, exit(&summary) as u8), (Judgement::Pass, 0));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn half_a_minute_in_windows_of_a_second_is_tested() {
     };
     let steady = half_a_minute(|_| 4_000);
     assert_eq!(validity(&steady), (Validity::Valid, &[][..]));
-    assert_eq!(exit_code(&steady), 0);
+    assert_eq!(exit(&steady) as u8, 0);
     let drifting = half_a_minute(|index| 4_000 + index / 10);
     let finding = only(&drifting, "drift");
     assert!(finding.claim.starts_with("the median response time rose by 3"), "{}", finding.claim);

@@ -83,10 +83,10 @@ fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
     assert_eq!(first.reasons[0], "its block was executed again");
     assert_eq!(second.counts_for, CountsFor::Judgement);
     assert_eq!(summary.criteria[0].result, Judgement::Pass);
-    assert_eq!(exit_code(&summary), 0);
+    assert_eq!(exit(&summary) as u8, 0);
     assert!(summary.verdict.reasons[1].contains("trial 1: shop ended"), "{:?}", summary.verdict);
     assert!(codes(&summary).contains(&"process-died"), "what happened stays told");
-    assert_eq!(exit_code(&died_and_repeated(false)), 3);
+    assert_eq!(exit(&died_and_repeated(false)) as u8, 3);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
         summariser.take(input(&second), Vec::new(), superseded).unwrap();
         let summary = summariser.finish(crate::example::run());
         assert!(codes(&summary).contains(&"interrupted"), "{:?}", codes(&summary));
-        assert_eq!(exit_code(&summary), 3, "{:?}", summary.verdict);
+        assert_eq!(exit(&summary) as u8, 3, "{:?}", summary.verdict);
     }
 }
 
@@ -162,7 +162,7 @@ fn a_trial_that_could_not_begin_ends_a_run_that_is_told_of_once() {
     let summary = summariser.finish(crate::example::run());
     assert_eq!(codes(&summary), ["trial-not-executed"]);
     assert!(summary.findings[0].claim.contains("trial 2 could not begin: nobody listens"));
-    assert_eq!(exit_code(&summary), 3);
+    assert_eq!(exit(&summary) as u8, 3);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn nothing_executed_is_no_pass() {
     let made = steady(&["failed == 0"]);
     let summary = Summariser::new(&made.plan).finish(crate::example::run());
     assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
-    assert_eq!(exit_code(&summary), 3);
+    assert_eq!(exit(&summary) as u8, 3);
 }
 
 #[test]
@@ -183,5 +183,5 @@ fn a_run_that_ended_before_its_last_trial_is_no_pass() {
     let finding = summary.findings.iter().find(|one| one.code == "interrupted").unwrap();
     assert_eq!(finding.claim, "the run was stopped: 1 of 2 planned trials were executed");
     assert_eq!(summary.verdict.result, Judgement::Inconclusive);
-    assert_eq!(exit_code(&summary), 3);
+    assert_eq!(exit(&summary) as u8, 3);
 }

@@ -10,8 +10,8 @@ use import::access_log::{FileNames, LogSummary, SessionFile, convert};
 use plan::printable::printable;
 use plan::units::format_duration;
 
+use crate::Exit;
 use crate::cli::ImportArgs;
-use crate::exit::Exit;
 use crate::problem::Problem;
 
 /// Reads the log once, and writes the experiment of `--out` and two files beside it; a third with sessions.

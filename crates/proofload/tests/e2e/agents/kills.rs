@@ -288,7 +288,7 @@ impl Stage {
             return "not begun";
         };
         let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
-        assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}\n{said:?}");
+        assert_eq!(ran.code, judge::verdict::exit(&summary) as i32, "{ran:?}\n{said:?}");
         assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
         if trials == 0 {
             assert_ne!(summary.verdict.result, Judgement::Pass, "{ran:?}\n{said:?}");

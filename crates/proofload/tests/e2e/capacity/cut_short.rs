@@ -87,7 +87,7 @@ fn assert_cut_short(
     let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
     let capacity = summary.capacity.clone().expect("an answer");
     assert_eq!((ran.code, capacity.ending), (code, ending), "{ran:?}");
-    assert_eq!(i32::from(judge::verdict::exit_code(&summary)), code);
+    assert_eq!(judge::verdict::exit(&summary) as i32, code);
     let found = &summary.findings[0];
     for page in ["report.md", "report.html"] {
         assert!(lab.read(&format!("run/{page}")).contains(&found.code), "{page}");

@@ -163,7 +163,7 @@ impl Lab {
     pub fn run(&self, arguments: &[&str]) -> (Ran, Summary) {
         let ran = self.proofload(&[&["run"], arguments, &["--out", "run", "--quiet"]].concat());
         let summary = self.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
-        assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
+        assert_eq!(ran.code, judge::verdict::exit(&summary) as i32, "{ran:?}");
         assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
         assert_eq!(ran.stderr, "", "--quiet talks");
         (ran, summary)
