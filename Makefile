@@ -34,9 +34,8 @@ test: ## everything that must hold before a change is merged (installs what it l
 proof: ## the instrument against targets of known behaviour, and long simulations (an hour and a half)
 	@scripts/prerequisites
 	@cargo build --release --locked --quiet -p proofload -p truth
-	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison -- --nocapture --test-threads=1
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib -- steady equal_sides --nocapture
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison --test capacity -- --show-output
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --lib -- steady equal_sides --show-output
 	PROOFLOAD_PROOF=1 cargo test --quiet -p judge --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
@@ -94,8 +93,8 @@ build: ## everything that the tests need, compiled
 tidy: ## the rules of ARCHITECTURE.md alone
 	cargo test --quiet -p proofload --test tidy
 
-reference: ## write the generated pages of docs/reference anew
-	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload --test reference
+reference: ## write the generated pages of docs/reference and the samples of import anew
+	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload -p import --test reference --test samples
 
 # Tests that wait leave processors idle: two threads for each.
 CARGO_TESTS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} cargo test --workspace --no-fail-fast

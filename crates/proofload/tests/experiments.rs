@@ -99,7 +99,7 @@ fn still_shorter(experiment: &Path) -> &'static [&'static str] {
     match () {
         () if has("[[fault]]") || !has("duration ") => &[],
         () if has("[factors]") => &["--set", "load.duration=1s", "--set", "load.warm_up=100ms"],
-        () => &["--set", "load.duration=5s"],
+        () => &["--set", "load.duration=3s"],
     }
 }
 
