@@ -4,7 +4,7 @@
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
 //! [`exceedance`] holds the operations beyond a bound against the share that is allowed, at thresholds that
 //! follow the [`running_median`] of a trial,
-//! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`burstiness`] compares two,
+//! [`harrell_davis`] makes quantiles of few values, [`arrivals`] says how uneven a schedule is, [`burstiness`] compares two,
 //! [`steady`] says whether a trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
 //! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`], [`trend`]
 //! and [`race`] find what a shape gives away.

@@ -151,10 +151,3 @@ impl Ranks {
         Self { low: Some(low).filter(|&low| low >= 1), high: Some(high).filter(|&high| high <= n) }
     }
 }
-
-/// Least number of independent values whose maximum bounds the `q`-quantile from above.
-///
-/// ⌈log(tail)/log(q)⌉, with tail = 1 − confidence one-sided, half of it in an equal-tailed interval.
-pub fn smallest_sample(q: f64, tail: f64) -> u64 {
-    (tail.ln() / q.ln()).ceil() as u64
-}

@@ -64,13 +64,6 @@ impl UslModel {
         self.lambda * concurrency / self.penalty(concurrency)
     }
 
-    /// Mean response time at this throughput while crosstalk does not count. Seconds.
-    ///
-    /// Source: `latencyAtThroughput` of usl4j
-    pub fn response_time_without_crosstalk(&self, throughput: f64) -> f64 {
-        (1.0 - self.sigma) / (self.lambda - self.sigma * throughput)
-    }
-
     /// Where throughput is greatest; `None` where it never falls.
     pub fn peak(&self) -> Option<Peak> {
         let concurrency = ((1.0 - self.sigma) / self.kappa).sqrt().floor();
@@ -323,13 +316,5 @@ mod tests {
         let mut empty = cisco();
         empty[3].throughput = 0.0;
         assert_eq!(UslModel::fit(&empty), None);
-    }
-
-    #[test]
-    fn response_time_is_that_of_the_reference() {
-        let model = UslModel { sigma: 0.06, kappa: 0.06, lambda: 40.0 };
-        for (throughput, seconds) in [(400.0, 0.05875), (500.0, 0.094), (600.0, 0.235)] {
-            near(model.response_time_without_crosstalk(throughput), seconds);
-        }
     }
 }
