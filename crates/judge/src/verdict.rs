@@ -167,7 +167,8 @@ fn crowd(summary: &Summary) -> impl Iterator<Item = String> {
         ),
         (
             findings::SYSTEM_CROWDED,
-            "the system waited for its processors, which other programs used: alone it would answer sooner",
+            "the system waited for its processors, which other programs or virtual machines used: alone it would \
+             answer sooner",
         ),
     ];
     let all = summary.counted().count();
